@@ -39,6 +39,7 @@ func main() {
 	}
 	var o options
 	flag.StringVar(&o.sizes, "sizes", "500:1,2000:1,2000:100,5000:1:15000", "`fleets` to measure, separated by commas: pods:exporters, or pods:exporters:others with pods that no exporter selects")
+	flag.IntVar(&o.shards, "shards", 600, "`pods` with which to compare one operator with two shards; 0 for no comparison")
 	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "time after which to leave out what is not measured")
 	flag.StringVar(&o.page, "page", "", "`file` to write the table into; empty: print it only")
 	flag.StringVar(&o.results, "results", "", "`file` to write the figures into, as JSON")
@@ -53,6 +54,7 @@ func main() {
 type options struct {
 	sizes, page, results, profiles string
 	limit                          time.Duration
+	shards                         int
 }
 
 // size is a fleet: its pods are divided among the exporters, and there are others that no
@@ -79,6 +81,12 @@ func run(ctx context.Context, o options) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
+	var shared sharing
+	if o.shards > 0 {
+		if shared, err = measureShards(ctx, o.shards); err != nil {
+			return fmt.Errorf("shards: %w", err)
+		}
+	}
 	var all []result
 	for i, s := range sizes {
 		begin := time.Now()
@@ -92,20 +100,21 @@ func run(ctx context.Context, o options) error {
 		}
 		fmt.Fprintf(os.Stderr, "%s: measured in %s\n", s, time.Since(begin).Round(time.Second))
 		all = append(all, r)
-		if err := write(all, o); err != nil { // an interrupt leaves what has been measured
+		if err := write(all, shared, o); err != nil { // an interrupt leaves what has been measured
 			return err
 		}
 	}
-	fmt.Print(table(all, time.Now()))
+	fmt.Print(table(all, time.Now()), shared.text())
 	return nil
 }
 
-func write(all []result, o options) error {
+func write(all []result, shared sharing, o options) error {
 	if o.results != "" {
 		content, err := json.MarshalIndent(struct {
 			Figures []figure
 			Results []result
-		}{figures(all), all}, "", "\t")
+			Shards  sharing
+		}{figures(all), all, shared}, "", "\t")
 		if err != nil {
 			return err
 		}
@@ -116,7 +125,7 @@ func write(all []result, o options) error {
 	if o.page == "" {
 		return nil
 	}
-	return report.Write(o.page, "bench-fleet", table(all, time.Now()))
+	return report.Write(o.page, "bench-fleet", table(all, time.Now())+shared.text())
 }
 
 func parse(list string) ([]size, error) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/test/bench/report"
 )
 
@@ -72,7 +73,7 @@ type bench struct {
 }
 
 func measure(ctx context.Context, s size, profiles string) (r result, err error) {
-	w, err := newWorld(ctx, s)
+	w, err := newWorld(ctx, s, namespaces[:1])
 	defer func() { err = errors.Join(err, w.close()) }()
 	if err != nil {
 		return r, err
@@ -95,7 +96,7 @@ func measure(ctx context.Context, s size, profiles string) (r result, err error)
 
 // cache measures what a pod costs that no exporter selects.
 func (b *bench) cache(ctx context.Context) (err error) {
-	if b.operator, err = start(ctx, b.config, b.dir); err != nil {
+	if b.operator, err = b.start(ctx, usualQPS, shard.Shard{}); err != nil {
 		return err
 	}
 	if _, err = b.idle(ctx); err != nil {
@@ -143,7 +144,7 @@ func (b *bench) rollOut(ctx context.Context, name string, cost *work, change fun
 	}
 	took := time.Since(begin)
 	turn, err := stop()
-	if err := errors.Join(err, b.client.Delete(ctx, exporter(turnName))); err != nil {
+	if err := errors.Join(err, b.client.Delete(ctx, exporter(b.namespaces[0], turnName))); err != nil {
 		return err
 	}
 	b.Turn = max(b.Turn, turn.Seconds())
@@ -205,7 +206,7 @@ func (b *bench) restartOperator(ctx context.Context) error {
 		err = b.restart(ctx, b.Pods-1)
 	}
 	if err == nil {
-		b.operator, err = start(ctx, b.config, b.dir)
+		b.operator, err = b.start(ctx, usualQPS, shard.Shard{})
 	}
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -30,13 +31,17 @@ import (
 )
 
 // operatorVariable is the environment variable by which this program is an operator: it names
-// the file with the API server's address and credentials.
+// the file with its setup.
 const operatorVariable = "BENCH_FLEET_OPERATOR"
 
-// access is how the operator reaches the API server.
-type access struct {
+// setup is what an operator is started with.
+type setup struct {
+	// Host, CA, Cert and Key are how it reaches the API server.
 	Host          string
 	CA, Cert, Key []byte
+	// QPS limits its requests, and Shard is its share of the namespaces.
+	QPS   int
+	Shard shard.Shard
 }
 
 // artifacts are not read by a JVM: what they contain does not matter.
@@ -56,13 +61,13 @@ func operate(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	var a access
-	if err := json.Unmarshal(content, &a); err != nil {
+	var s setup
+	if err := json.Unmarshal(content, &s); err != nil {
 		return err
 	}
 	requests := &requests{of: map[string]int64{}}
-	config := &rest.Config{Host: a.Host, QPS: 100, Burst: 200, UserAgent: "jmx-exporter-operator"}
-	config.CAData, config.CertData, config.KeyData = a.CA, a.Cert, a.Key
+	config := &rest.Config{Host: s.Host, QPS: float32(s.QPS), Burst: 2 * s.QPS, UserAgent: "jmx-exporter-operator"}
+	config.CAData, config.CertData, config.KeyData = s.CA, s.Cert, s.Key
 	config.Wrap(requests.through)
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -72,7 +77,7 @@ func operate(ctx context.Context, file string) error {
 	exec := transport.NewExec(transport.NewStreams(config, clientset.CoreV1().RESTClient()), artifacts, requests.seam, limits)
 	mgr, err := manager.New(config, manager.Options{
 		MetricsAddress: "0", HealthAddress: "0", Concurrent: 96,
-		Seam: requests.seam, Limits: limits, Artifacts: artifacts,
+		Seam: requests.seam, Limits: limits, Artifacts: artifacts, Shard: s.Shard,
 		Sessions: func() attachment.Session { return transport.NewSessions(exec) },
 		Prober:   network{},
 		Logs:     podlog.NewPodLogs(clientset.CoreV1(), requests.seam),

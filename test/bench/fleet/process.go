@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/client-go/rest"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 )
 
 // operator is the process of an operator.
@@ -28,13 +28,17 @@ type operator struct {
 	started time.Time
 }
 
-// start starts an operator.
-func start(ctx context.Context, config *rest.Config, dir string) (*operator, error) {
-	content, err := json.Marshal(access{config.Host, config.CAData, config.CertData, config.KeyData})
+// usualQPS is the limit of requests of cmd/manager.
+const usualQPS = 100
+
+// start starts an operator with a share of the namespaces.
+func (w *world) start(ctx context.Context, qps int, share shard.Shard) (*operator, error) {
+	c := w.config
+	content, err := json.Marshal(setup{c.Host, c.CAData, c.CertData, c.KeyData, qps, share})
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, "access.json")
+	file := filepath.Join(w.dir, fmt.Sprintf("operator-%d.json", share.Index))
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return nil, err
 	}

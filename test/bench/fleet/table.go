@@ -39,21 +39,21 @@ func (w work) reconciles() (sum float64) {
 
 func rows() []row {
 	return []row{
-		{"requests a pod, first attach", "%.1f", func(r result) float64 { return perPod(r.size, r.Cold.requests()) }, 6, "requests", "first attach"},
-		{"requests a pod, new configuration", "%.1f", func(r result) float64 { return perPod(r.size, r.Reconfigured.requests()) }, 5, "requests", "new configuration"},
+		{"requests per pod, first attach", "%.1f", func(r result) float64 { return perPod(r.size, r.Cold.requests()) }, 6, "requests", "first attach"},
+		{"requests per pod, new configuration", "%.1f", func(r result) float64 { return perPod(r.size, r.Reconfigured.requests()) }, 5, "requests", "new configuration"},
 		{"requests of all in 20 s in which nothing happens", "%.0f", func(r result) float64 { return float64(r.IdleRequests) }, 0, "", ""},
-		{"reconciles of a pod, first attach", "%.1f", func(r result) float64 { return perPod(r.size, r.Cold.Reconciles["jmxattachment"]) }, 4, "reconciles", "of a pod"},
+		{"reconciles per pod, first attach", "%.1f", func(r result) float64 { return perPod(r.size, r.Cold.Reconciles["jmxattachment"]) }, 4, "reconciles", "of a pod"},
 		{"the same, with those of its exporter", "%.1f", func(r result) float64 { return perPod(r.size, r.Cold.reconciles()) }, 0, "reconciles", "with its exporter's"},
-		{"CPU of the operator a pod, first attach, ms", "%.1f", func(r result) float64 { return perPod(r.size, 1000*r.Cold.CPU) }, 0, "cpu", "first attach"},
-		{"CPU of the operator a pod, new configuration, ms", "%.1f", func(r result) float64 { return perPod(r.size, 1000*r.Reconfigured.CPU) }, 0, "cpu", "new configuration"},
+		{"operator CPU per pod, first attach, ms", "%.1f", func(r result) float64 { return perPod(r.size, 1000*r.Cold.CPU) }, 0, "cpu", "first attach"},
+		{"operator CPU per pod, new configuration, ms", "%.1f", func(r result) float64 { return perPod(r.size, 1000*r.Reconfigured.CPU) }, 0, "cpu", "new configuration"},
 		{"time of the first attach to all, s", "%.0f", func(r result) float64 { return r.Cold.Seconds }, 0, "", ""},
 		{"time of a new configuration of all, s", "%.0f", func(r result) float64 { return r.Reconfigured.Seconds }, 0, "", ""},
-		{"longest wait of an exporter for its turn, s", "%.1f", func(r result) float64 { return r.Turn }, 2, "turn", ""},
+		{"longest delay until an exporter is reconciled, s", "%.1f", func(r result) float64 { return r.Turn }, 2, "turn", ""},
 		{"CPU of one pod that restarts, s", "%.3f", func(r result) float64 { return r.RestartCPU }, 0.05, "restart", ""},
 		{"heap of a pod that no exporter selects, kB", "%.1f", func(r result) float64 { return r.HeapPod / 1000 }, 3, "heap", "pod"},
 		{"heap that an attached pod adds, kB", "%.1f", func(r result) float64 { return r.HeapRecord / 1000 }, 3, "heap", "its record"},
-		{"start of an operator with all attached, until it attaches to a container started before, s", "%.1f", func(r result) float64 { return r.Started }, 5, "start", ""},
-		{"CPU of that start a pod, ms", "%.1f", func(r result) float64 { return perPod(r.size, 1000*r.Start.CPU) }, 0, "", ""},
+		{"start of an operator with all attached, until it attaches to a waiting container, s", "%.1f", func(r result) float64 { return r.Started }, 5, "start", ""},
+		{"CPU of that start per pod, ms", "%.1f", func(r result) float64 { return perPod(r.size, 1000*r.Start.CPU) }, 0, "", ""},
 	}
 }
 
@@ -80,7 +80,7 @@ func table(all []result, at time.Time) string {
 		fmt.Fprintf(&t, " ≤ %g | %s |\n", row.goal, report.Verdict(largest <= row.goal))
 	}
 	last := all[len(all)-1]
-	fmt.Fprintf(&t, "\nRequests a pod, of %s:\n\n| request | first attach | new configuration |\n| --- | --- | --- |\n", last.size)
+	fmt.Fprintf(&t, "\nRequests per pod, of %s:\n\n| request | first attach | new configuration |\n| --- | --- | --- |\n", last.size)
 	kinds := map[string]bool{}
 	for _, w := range []work{last.Cold, last.Reconfigured} {
 		for kind := range w.Requests {

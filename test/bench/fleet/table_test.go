@@ -28,10 +28,10 @@ func TestTable(t *testing.T) {
 	cheap := result{size: size{10, 1, 0}, Cold: work{Requests: map[string]int64{"PATCH pods": 10, "exec": 50}}}
 	dear := result{size: size{20, 2, 20}, Cold: work{Requests: map[string]int64{"PATCH pods": 20, "exec": 180}}}
 	for want, all := range map[string][]result{
-		"| requests a pod, first attach | 6.0 | ≤ 6 | met |":               {cheap},
-		"| requests a pod, first attach | 6.0 | 10.0 | ≤ 6 | **missed** |": {cheap, dear},
-		"| pods, exporters | 10, 1 | 20 of 40, 2 | goal | |":               {cheap, dear},
-		"| exec | 9.00 | 0.00 |":                                           {cheap, dear},
+		"| requests per pod, first attach | 6.0 | ≤ 6 | met |":               {cheap},
+		"| requests per pod, first attach | 6.0 | 10.0 | ≤ 6 | **missed** |": {cheap, dear},
+		"| pods, exporters | 10, 1 | 20 of 40, 2 | goal | |":                 {cheap, dear},
+		"| exec | 9.00 | 0.00 |":                                             {cheap, dear},
 	} {
 		if text := table(all, time.Unix(0, 0)); !strings.Contains(text, want+"\n") {
 			t.Errorf("the table lacks %q:\n%s", want, text)

@@ -16,7 +16,7 @@ const turnName = "turn"
 // turns changes an exporter without pods again and again, until stop is called, which
 // returns the longest time until its status knew of a change: until it had its turn.
 func (w *world) turns(ctx context.Context) (stop func() (time.Duration, error), err error) {
-	e := exporter(turnName)
+	e := exporter(w.namespaces[0], turnName)
 	if err := w.client.Create(ctx, e); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,17 +26,20 @@ import (
 )
 
 const (
-	namespace     = "fleet"
 	containerName = "app"
 	podsPerNode   = 50
 	// creators is how many pods are created at once.
 	creators = 16
 )
 
-// world is an API server with nodes, and a fleet in one namespace of it: there, each
-// exporter sees the pods of all others.
+// namespaces are where the fleets are: all pods in one, where each exporter sees those of all
+// others, or half of them in each, which belong to different ones of two shards.
+var namespaces = []string{"fleet", "other-fleet"}
+
+// world is an API server with nodes, and a fleet in some namespaces of it.
 type world struct {
 	fleet       size
+	namespaces  []string
 	dir         string
 	environment *envtest.Environment
 	config      *rest.Config
@@ -48,8 +52,8 @@ type world struct {
 }
 
 // newWorld starts an API server with the fleet's nodes. The caller must close the world.
-func newWorld(ctx context.Context, s size) (w *world, err error) {
-	w = &world{fleet: s}
+func newWorld(ctx context.Context, s size, namespaces []string) (w *world, err error) {
+	w = &world{fleet: s, namespaces: namespaces}
 	if w.dir, err = os.MkdirTemp("", "bench-fleet-"); err != nil {
 		return w, err
 	}
@@ -74,7 +78,12 @@ func newWorld(ctx context.Context, s size) (w *world, err error) {
 			return w, err
 		}
 	}
-	return w, w.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	for _, namespace := range namespaces {
+		if err := w.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
 }
 
 func (w *world) close() error {
@@ -116,7 +125,7 @@ func (w *world) pod(i int) *corev1.Pod {
 	if i < w.fleet.Pods {
 		app = appOf(i % w.fleet.Exporters)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-7c9d8b6f5d-%05d", app, i)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespaces[i%len(w.namespaces)], Name: fmt.Sprintf("%s-7c9d8b6f5d-%05d", app, i)}}
 	pod.Labels = map[string]string{"app": app, "app.kubernetes.io/version": "1.2.3", "pod-template-hash": "7c9d8b6f5d"}
 	pod.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app + "-7c9d8b6f5d", UID: types.UID(app), Controller: new(true), BlockOwnerDeletion: new(true),
@@ -155,26 +164,34 @@ func (w *world) startContainer(ctx context.Context, i, restarts int) error {
 
 func appOf(exporter int) string { return fmt.Sprintf("app-%03d", exporter) }
 
-// configure writes the ConfigMap that all exporters use.
+// configure writes the ConfigMap that all exporters of a namespace use.
 func (w *world) configure(ctx context.Context, content string) error {
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "rules"}, Data: map[string]string{"config.yaml": content}}
-	if err := w.client.Create(ctx, configMap); client.IgnoreAlreadyExists(err) != nil || err == nil {
-		return err
-	}
-	return w.client.Update(ctx, configMap)
-}
-
-// export creates the exporters. Their rollouts wait for nothing.
-func (w *world) export(ctx context.Context) error {
-	for i := range w.fleet.Exporters {
-		if err := w.client.Create(ctx, exporter(appOf(i))); err != nil {
+	for _, namespace := range w.namespaces {
+		configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "rules"}, Data: map[string]string{"config.yaml": content}}
+		err := w.client.Create(ctx, configMap)
+		if apierrors.IsAlreadyExists(err) {
+			err = w.client.Update(ctx, configMap)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func exporter(app string) *v1alpha1.PrometheusJmxExporter {
+// export creates the exporters. Their rollouts wait for nothing.
+func (w *world) export(ctx context.Context) error {
+	for _, namespace := range w.namespaces {
+		for i := range w.fleet.Exporters {
+			if err := w.client.Create(ctx, exporter(namespace, appOf(i))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func exporter(namespace, app string) *v1alpha1.PrometheusJmxExporter {
 	return &v1alpha1.PrometheusJmxExporter{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: app}, Spec: v1alpha1.PrometheusJmxExporterSpec{
 		LabelSelector: map[string]v1alpha1.LabelValue{"app": v1alpha1.LabelValue(app)},
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: "config.yaml"},
@@ -189,7 +206,7 @@ func exporter(app string) *v1alpha1.PrometheusJmxExporter {
 func (w *world) updated(ctx context.Context, before string) (revision string, err error) {
 	for told := time.Now(); ; {
 		var list v1alpha1.PrometheusJmxExporterList
-		if err := w.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		if err := w.client.List(ctx, &list); err != nil {
 			return "", err
 		}
 		pods := 0
@@ -224,7 +241,7 @@ func (w *world) reattached(ctx context.Context, i int) error {
 	pod := w.pods[i]
 	for {
 		var list v1alpha1.JmxAttachmentList
-		if err := w.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		if err := w.client.List(ctx, &list, client.InNamespace(pod.Namespace)); err != nil {
 			return err
 		}
 		for _, a := range list.Items {
