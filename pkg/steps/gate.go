@@ -63,7 +63,7 @@ func (s *Situation) notGranted(container string) *statemachine.Outcome {
 		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	if Paused(s.Exporter, s.Exporter.Status.Revision) {
-		return closed(v1alpha1.ReasonRolloutPending, "The rollout is paused; status.restarts of the exporter says why.")
+		return closed(v1alpha1.ReasonRolloutPending, "The rollout is paused after an exit in another pod, and continues by itself; status.restarts of the exporter names the pod.")
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
 }

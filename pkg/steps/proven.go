@@ -66,10 +66,16 @@ func (s *Situation) grantedTo(container string) bool {
 	return s.Granted && (!s.ProvenOnly || s.proven(container))
 }
 
+// provesAfter is the time that a container of the pod must serve to prove a revision. An exit within
+// restartWindow is evidence against it, however long that is.
+func (s *Situation) provesAfter() time.Duration { return max(provenAfter, restartWindow(s.Exporter)) }
+
 // proves reports whether a process that is gone served what the exporter wants for long
-// enough.
+// enough, by the revision that its pod has.
 func (s *Situation) proves(p *v1alpha1.JavaProcess) bool {
-	return s.servesWanted(p) && s.next(p) == nil && s.ranAfterAttach(p) >= provenAfter
+	port := s.Exporter.Spec.Port
+	return s.Begun.Revision == s.Attachment.Spec.Revision && (!p.Primary || port == 0 || port == p.Port) &&
+		s.servesWanted(p) && s.next(p) == nil && s.ranAfterAttach(p) >= s.provesAfter()
 }
 
 // recoversAfter returns the time until a container that exited soon after an attach has
@@ -83,7 +89,7 @@ func (s *Situation) recoversAfter() (time.Duration, bool) {
 	if p == nil {
 		return 0, false
 	}
-	return max(provenAfter-s.Now.Sub(p.Intent.Time.Time), 0), true
+	return max(s.provesAfter()-s.Now.Sub(p.Intent.Time.Time), 0), true
 }
 
 // servesWanted reports whether a process serves what the exporter wants now, according to

@@ -43,6 +43,10 @@ func TestProves(t *testing.T) {
 		"the configuration is invalid":        {age: time.Hour, how: func(s *scene) { s.Config.Problem = &Problem{Reason: v1alpha1.ReasonConfigNotYAML} }},
 		"it serves the stock exporter":        {age: time.Hour, how: func(s *scene) { s.Status().Processes[0].Adopted = true }},
 		"the revision is halted":              {age: time.Hour, how: func(s *scene) { s.Granted = false }, want: revision},
+		"it exits within a longer window":     {age: provenAfter, how: func(s *scene) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 30 * time.Minute }},
+		"it exits after a longer window":      {age: 30 * time.Minute, how: func(s *scene) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 30 * time.Minute }, want: revision},
+		"the revision before has its files":   {age: time.Hour, how: func(s *scene) { s.Status().Revision = "old" }},
+		"it serves at the port of before":     {age: time.Hour, how: func(s *scene) { s.Exporter.Spec.Port = 9999 }},
 		"a later instance has exited since": {age: time.Hour, how: func(s *scene) {
 			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ContainerID = "containerd://1b"
 		}},
@@ -196,6 +200,7 @@ func TestRecovers(t *testing.T) {
 		waited time.Duration
 	}{
 		"it serves for ten minutes":          {age: provenAfter},
+		"the window is longer":               {age: provenAfter, keeps: true, waited: 20 * time.Minute, how: func(s *scene) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 30 * time.Minute }},
 		"it serves for nine minutes":         {age: 9 * time.Minute, keeps: true, waited: time.Minute},
 		"it does not serve":                  {age: time.Hour, keeps: true, how: func(s *scene) { s.Status().Processes[0].Port = 0 }},
 		"another container serves":           {age: time.Hour, keeps: true, how: func(s *scene) { s.Status().Restart.Container = "other" }},

@@ -46,7 +46,7 @@ func (s *Situation) restartOf(exporter *v1alpha1.PrometheusJmxExporter, gone fun
 		if after >= window || after < 0 && p.Port == 0 { // it had ended before
 			continue
 		}
-		return s.restart(p, fmt.Sprintf("%s %s exited %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), s.how(ended)))
+		return s.restart(p, fmt.Sprintf("%s %s exited %s after an attach or a change%s.", what, p.Container, max(after, 0).Round(time.Second), s.how(ended)))
 	}
 	return nil
 }

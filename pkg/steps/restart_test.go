@@ -43,10 +43,10 @@ func TestRestartOf(t *testing.T) {
 	}{
 		"the pod exceeds its own limit of storage": {intent: -3 * time.Second, how: func(s *scene) {
 			s.Pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: `Container app exceeded its local ephemeral storage limit "10Mi". `}
-		}, want: `Container app exited 3s after an attach: Evicted, Container app exceeded its local ephemeral storage limit "10Mi".`},
+		}, want: `Container app exited 3s after an attach or a change: Evicted, Container app exceeded its local ephemeral storage limit "10Mi".`},
 		"the node lacks memory": {intent: -3 * time.Second, how: func(s *scene) {
 			s.Pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. "}
-		}, want: "Container app exited 3s after an attach: Evicted, The node was low on resource: memory."},
+		}, want: "Container app exited 3s after an attach or a change: Evicted, The node was low on resource: memory."},
 		"the node shuts down": {intent: -3 * time.Second, how: func(s *scene) {
 			s.Pod.Status.Phase, s.Pod.Status.Reason, s.Pod.Status.ContainerStatuses = corev1.PodFailed, "Terminated", nil
 		}},
@@ -67,22 +67,22 @@ func TestRestartOf(t *testing.T) {
 			ended(s, -time.Hour+90*time.Second)
 			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ContainerID = "containerd://1b"
 			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.StartedAt = metav1.NewTime(start.Add(10*time.Second - time.Hour))
-		}, want: "Container app exited 10s after an attach."},
+		}, want: "Container app exited 10s after an attach or a change."},
 		"the container could be resized, and was not": {intent: -3 * time.Second, how: func(s *scene) {
 			resizable(s)
 			s.Status().Processes[0].Intent.ResourcesSHA256 = pod.RestartingResources(s.Pod, "app")
 			ended(s, -time.Second)
-		}, want: "Container app exited 2s after an attach: exit code 137, OOMKilled."},
+		}, want: "Container app exited 2s after an attach or a change: exit code 137, OOMKilled."},
 		"the container of its own policy completed": {intent: -time.Hour, how: func(s *scene) {
 			ended(s, -time.Hour+2*time.Second)
 			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
 			s.Pod.Spec.Containers = []corev1.Container{{Name: "app", RestartPolicy: new(corev1.ContainerRestartPolicyOnFailure)}}
 			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode = 0
 		}},
-		"the node's clock is ahead":                            {intent: -3 * time.Second, how: func(s *scene) { ended(s, 2*time.Minute) }, want: "Container app exited 3s after an attach: exit code 137, OOMKilled."},
+		"the node's clock is ahead":                            {intent: -3 * time.Second, how: func(s *scene) { ended(s, 2*time.Minute) }, want: "Container app exited 3s after an attach or a change: exit code 137, OOMKilled."},
 		"nothing exited":                                       {intent: -time.Second, how: func(*scene) {}},
-		"the container was replaced":                           {intent: -3 * time.Second, how: func(s *scene) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app exited 3s after an attach."},
-		"the container was replaced, and its exit is reported": {intent: -time.Hour, how: func(s *scene) { ended(s, -time.Hour+2*time.Second) }, want: "Container app exited 2s after an attach: exit code 137, OOMKilled."},
+		"the container was replaced":                           {intent: -3 * time.Second, how: func(s *scene) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app exited 3s after an attach or a change."},
+		"the container was replaced, and its exit is reported": {intent: -time.Hour, how: func(s *scene) { ended(s, -time.Hour+2*time.Second) }, want: "Container app exited 2s after an attach or a change: exit code 137, OOMKilled."},
 		"the container completed": {intent: -time.Hour, how: func(s *scene) {
 			ended(s, -time.Hour+2*time.Second)
 			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -92,24 +92,24 @@ func TestRestartOf(t *testing.T) {
 			ended(s, -time.Hour+2*time.Second)
 			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
 			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode = 0
-		}, want: "Container app exited 2s after an attach: exit code 0, OOMKilled."},
-		"the container waits":                                   {intent: -3 * time.Second, how: func(s *scene) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app exited 3s after an attach."},
-		"the node's clock is behind":                            {intent: -time.Second, how: func(s *scene) { s.Status().Processes[0].Port = 9400; ended(s, -5*time.Second) }, want: "Container app exited 0s after an attach: exit code 137, OOMKilled."},
+		}, want: "Container app exited 2s after an attach or a change: exit code 0, OOMKilled."},
+		"the container waits":                                   {intent: -3 * time.Second, how: func(s *scene) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app exited 3s after an attach or a change."},
+		"the node's clock is behind":                            {intent: -time.Second, how: func(s *scene) { s.Status().Processes[0].Port = 9400; ended(s, -5*time.Second) }, want: "Container app exited 0s after an attach or a change: exit code 137, OOMKilled."},
 		"the container exited before the load":                  {intent: -time.Second, how: func(s *scene) { ended(s, -5*time.Second) }},
 		"the container exits at the end of the window":          {intent: -window, how: func(s *scene) { s.Pod.Status.ContainerStatuses = nil }},
-		"the container exits just before the end of the window": {intent: time.Second - window, how: func(s *scene) { s.Pod.Status.ContainerStatuses = nil }, want: "Container app exited 59s after an attach."},
+		"the container exits just before the end of the window": {intent: time.Second - window, how: func(s *scene) { s.Pod.Status.ContainerStatuses = nil }, want: "Container app exited 59s after an attach or a change."},
 		"the container was never attached to":                   {none: true, how: func(s *scene) { s.Pod.Status.ContainerStatuses = nil }},
 		"the JVM is adopted":                                    {intent: -time.Second, how: func(s *scene) { s.Status().Processes[0].Adopted = true; s.Pod.Status.ContainerStatuses = nil }},
 		"a tool beside the application exits":                   {intent: -4 * time.Second, how: beside("app", "containerd://1")},
-		"the primary process exits beside another":              {intent: -4 * time.Second, how: func(s *scene) { beside("app", "containerd://1")(s); s.Status().Processes[0].Primary = true }, want: "Java process 8 in container app exited 4s after an attach."},
+		"the primary process exits beside another":              {intent: -4 * time.Second, how: func(s *scene) { beside("app", "containerd://1")(s); s.Status().Processes[0].Primary = true }, want: "Java process 8 in container app exited 4s after an attach or a change."},
 		"the process exits beside its launcher": {intent: -4 * time.Second, how: func(s *scene) {
 			beside("app", "containerd://1")(s)
 			s.Status().Processes[1].Excluded = true
-		}, want: "Java process 8 in container app exited 4s after an attach."},
-		"the process exits beside one in another container":    {intent: -4 * time.Second, how: beside("worker", "containerd://9"), want: "Java process 8 in container app exited 4s after an attach."},
-		"the process exits beside one of an earlier container": {intent: -4 * time.Second, how: beside("app", "containerd://0"), want: "Java process 8 in container app exited 4s after an attach."},
-		"the tool exits together with its container":           {intent: -4 * time.Second, how: func(s *scene) { beside("app", "containerd://1")(s); s.Pod.Status.ContainerStatuses = nil }, want: "Container app exited 4s after an attach."},
-		"the process exits in a running container":             {intent: -4 * time.Second, how: func(s *scene) { s.Status().Processes[0].PID = 8 }, want: "Java process 8 in container app exited 4s after an attach."},
+		}, want: "Java process 8 in container app exited 4s after an attach or a change."},
+		"the process exits beside one in another container":    {intent: -4 * time.Second, how: beside("worker", "containerd://9"), want: "Java process 8 in container app exited 4s after an attach or a change."},
+		"the process exits beside one of an earlier container": {intent: -4 * time.Second, how: beside("app", "containerd://0"), want: "Java process 8 in container app exited 4s after an attach or a change."},
+		"the tool exits together with its container":           {intent: -4 * time.Second, how: func(s *scene) { beside("app", "containerd://1")(s); s.Pod.Status.ContainerStatuses = nil }, want: "Container app exited 4s after an attach or a change."},
+		"the process exits in a running container":             {intent: -4 * time.Second, how: func(s *scene) { s.Status().Processes[0].PID = 8 }, want: "Java process 8 in container app exited 4s after an attach or a change."},
 	}
 	for name, tc := range cases {
 		s := aPod()

@@ -100,8 +100,12 @@ func (s *Situation) recovering(container string) *statemachine.Outcome {
 	if restart == nil || restart.Revision != s.Attachment.Spec.Revision || restartWindow(s.Exporter) == 0 || s.proven(container) {
 		return nil
 	}
-	if restart.Count > 1 || Halted(s.Exporter, restart.Revision) {
-		return new(record.NotDone(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+HowToResume(v1alpha1.ReasonRestartedAfterAttach)))
+	switch resume := HowToResume(v1alpha1.ReasonRestartedAfterAttach); {
+	case Halted(s.Exporter, restart.Revision):
+		return new(record.NotDone(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+resume))
+	case restart.Count > 1:
+		return new(record.NotDone(v1alpha1.ReasonRestartedAfterAttach,
+			restart.Message+" This happened twice in this pod, so it is not attached to again; see the log of the previous instance. Other pods continue. "+resume))
 	}
 	if restart.Time == nil { // an earlier release does not say when: long ago
 		return nil
@@ -113,11 +117,11 @@ func (s *Situation) recovering(container string) *statemachine.Outcome {
 			since = running.StartedAt.Time
 		}
 	}
-	left := provenAfter - max(s.Now.Sub(since), 0)
+	left := s.provesAfter() - max(s.Now.Sub(since), 0)
 	if left <= 0 {
 		return nil
 	}
-	outcome := record.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf("%s The pod is attached to again when the container has run for %s.", restart.Message, provenAfter))
+	outcome := record.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf("%s The pod is attached to again when the container has run for %s.", restart.Message, s.provesAfter()))
 	outcome.RetryAfter = left
 	return &outcome
 }

@@ -22,6 +22,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
@@ -233,7 +234,7 @@ func TestOutdatedCRDsEraseNothing(t *testing.T) {
 		var list eventsv1.EventList
 		s.list(&list)
 		return slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool {
-			return e.Regarding.Name == "exporter" && e.Reason == "CustomResourceDefinitionsOutdated" && strings.Contains(e.Note, "spec.selector would be lost")
+			return e.Regarding.Name == "exporter" && e.Reason == "CustomResourceDefinitionsOutdated" && strings.Contains(e.Note, "would drop spec.selector")
 		})
 	})
 	if did := o.did(); len(did) > 0 {
@@ -264,6 +265,7 @@ func TestNewerCRDs(t *testing.T) {
 		in(root, "spec.selector.matchExpressions.[].operator", func(operator *crdSchema) {
 			operator.Enum = append(operator.Enum, apiextensionsv1.JSON{Raw: []byte(`"Gt"`)})
 		})
+		in(root, "status", func(status *crdSchema) { status.Properties["sampled"] = crdSchema{Type: "string"} })
 	})
 	patch := func(spec string) {
 		t.Helper()
@@ -271,25 +273,45 @@ func TestNewerCRDs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, func() bool { // the API server has the new schema
+	live := func() *unstructured.Unstructured {
+		t.Helper()
 		var live unstructured.Unstructured
 		live.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PrometheusJmxExporter"))
 		if err := admin.Get(t.Context(), client.ObjectKeyFromObject(s.exporter), &live); err != nil {
 			t.Fatal(err)
 		}
-		sampling, _, _ := unstructured.NestedString(live.Object, "spec", "sampling")
+		return &live
+	}
+	eventually(t, func() bool { // the API server has the new schema
+		sampling, _, _ := unstructured.NestedString(live().Object, "spec", "sampling")
 		return sampling == "All"
 	})
 	patch(`{"port":9500}`)
 	o.serves("9500")
 
+	// sampled writes the status as the newer release does that has this field.
+	sampled := func(t *testing.T) {
+		t.Helper()
+		object := live()
+		if err := unstructured.SetNestedField(object.Object, "10", "status", "sampled"); err != nil {
+			t.Fatal(err)
+		}
+		object.SetManagedFields(nil)
+		if err := admin.Status().Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), records.OwnerExporterStatus, client.ForceOwnership); err != nil {
+			t.Fatal(err)
+		}
+	}
 	keeps := func(t *testing.T, spec, says string) {
 		t.Helper()
+		sampled(t)
 		o.did()
 		s.containers.Called()
 		patch(spec)
-		if message := o.stalls("SpecUnknown"); !strings.Contains(message, "Exporter exporter uses what this operator does not know: "+says) {
+		if message := o.stalls("SpecUnknown"); !strings.Contains(message, "Exporter exporter has fields or values that this release of the operator does not know: "+says) {
 			t.Errorf("the message is %q, want one with %q", message, says)
+		}
+		if field, _, _ := unstructured.NestedString(live().Object, "status", "sampled"); field != "10" {
+			t.Errorf("the report erased the status of a newer release: got %q", field)
 		}
 		if verbs, did := s.verbs(), o.did(); verbs != "" || !slices.Equal(did, []string{onlyReports}) {
 			t.Errorf("in containers: %q; effects: %q, want only the report", verbs, did)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -58,6 +60,8 @@ func TestGate(t *testing.T) {
 			reported = true
 			return tc.held
 		}}
+		q.queue = workqueue.NewTypedRateLimitingQueue(q.RateLimiter())
+		defer q.queue.ShutDown()
 		r := q.Reconciler(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 			reconciled = true
 			return ctrl.Result{RequeueAfter: time.Hour}, nil
@@ -67,6 +71,46 @@ func TestGate(t *testing.T) {
 			t.Errorf("%s: result %v, error %v, reconciled %t, reported %t; want %v, %v, %t, %t", name, got, err, reconciled, reported, tc.want, tc.err, tc.reconciled, tc.report)
 		}
 	}
+}
+
+// What is held gives back the worker that it was granted, and is reported again even where a report
+// has failed.
+func TestHeldWhileGranted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		holds := gate{holds: map[string]*Hold{}}
+		q := Queue{Workers: 4, Timeout: time.Minute, Clock: clock.RealClock{}, Gate: holds, Held: func(context.Context, ctrl.Request, *Hold) error { return errors.New("refused") }}
+		q.queue = workqueue.NewTypedRateLimitingQueue(q.RateLimiter())
+		defer q.queue.ShutDown()
+		r := q.Reconciler(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }))
+		request := func(name string) ctrl.Request {
+			return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: name}}
+		}
+		for _, name := range []string{"1", "2", "3"} { // as many as one namespace may have
+			q.begin(request(name))
+		}
+		for _, name := range []string{"4", "5"} {
+			if _, err := r.Reconcile(t.Context(), request(name)); err != nil || !q.waits.Has(request(name)) {
+				t.Fatalf("%s does not wait: %v", name, err)
+			}
+		}
+		holds.holds["shop"] = &Hold{Reason: "Held", Again: 10 * time.Second}
+		for range 3 {
+			q.end("shop")
+		}
+		for q.queue.Len() > 0 {
+			next, _ := q.queue.Get()
+			_, _ = r.Reconcile(t.Context(), next)
+			q.queue.Done(next)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if err := q.Check(nil); err != nil || !q.idle() {
+			t.Errorf("held requests keep workers: %d, %v", q.running.total, err)
+		}
+		if q.queue.Len() != 2 {
+			t.Errorf("requests that are tried again: got %d, want 2", q.queue.Len())
+		}
+	})
 }
 
 // Events of namespaces that the gate does not own are not mapped.

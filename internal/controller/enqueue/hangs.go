@@ -30,7 +30,7 @@ func (h *hangs) watch(ctx context.Context, timeout time.Duration) (ended func())
 			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
 			log = log.WithValues("goroutines", stacks.String())
 		}
-		log.Error(fmt.Errorf("it goes on %s after its context has ended", stuckAfter), "reconcile hangs")
+		log.Error(fmt.Errorf("it is still running %s after its deadline", stuckAfter), "reconcile hangs")
 	})
 	return func() {
 		if !timer.Stop() {

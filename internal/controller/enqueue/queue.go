@@ -104,8 +104,12 @@ func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 	q.running, q.waiting = shares{places: q.Workers, times: 3}, map[string][]parked{}
 	q.granted, q.waits = sets.New[ctrl.Request](), sets.New[ctrl.Request]()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-		if result, passes, err := q.pass(ctx, request); !passes || err != nil || !q.begin(request) {
+		if result, passes, err := q.pass(ctx, request); !passes || err != nil {
+			q.giveUp(request)
 			return result, err
+		}
+		if !q.begin(request) {
+			return ctrl.Result{}, nil
 		}
 		defer q.end(request.Namespace)
 		defer q.hangs.watch(ctx, q.Timeout)()
@@ -135,7 +139,11 @@ func (q *Queue) pass(ctx context.Context, request ctrl.Request) (ctrl.Result, bo
 	if hold.Reason != "" && q.Held != nil {
 		err = q.Held(ctx, request, hold)
 	}
-	return ctrl.Result{RequeueAfter: hold.Again}, false, err
+	if err != nil {
+		q.queue.AddAfter(request, hold.Again)
+		return ctrl.Result{}, false, err
+	}
+	return ctrl.Result{RequeueAfter: hold.Again}, false, nil
 }
 
 // begin takes a worker, or lets the request wait for one.
@@ -161,12 +169,27 @@ func (q *Queue) begin(request ctrl.Request) bool {
 	return true
 }
 
-// end gives a worker back, and grants what is left to requests that wait: of the namespace
-// with the fewest workers first.
+// giveUp gives a worker back that was granted to a request which has to wait for something else.
+func (q *Queue) giveUp(request ctrl.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.granted.Has(request) {
+		q.granted.Delete(request)
+		q.free(request.Namespace)
+	}
+}
+
+// end gives a worker back.
 func (q *Queue) end(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.moved = q.Clock.Now()
+	q.free(namespace)
+}
+
+// free gives a worker back, and grants what is left to requests that wait: of the namespace
+// with the fewest workers first. The caller holds q.mu.
+func (q *Queue) free(namespace string) {
 	q.running.free(namespace)
 	for {
 		next := ""

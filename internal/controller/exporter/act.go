@@ -49,7 +49,7 @@ func (r *Reconciler) act(ctx context.Context, f *fleet, p plan) (again time.Dura
 		r.tried(f, k, kept, pruned)
 	}
 	if k.failure != "" {
-		again = enqueue.Earliest(again, k.next.Sub(r.Clock.Now()))
+		again = enqueue.Earliest(again, max(k.next.Sub(r.Clock.Now()), time.Millisecond))
 	}
 	return again, errors.Join(published, err)
 }

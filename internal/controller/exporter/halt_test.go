@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -80,7 +81,7 @@ func TestHaltOf(t *testing.T) {
 		r := &rollout{revision: revision, resume: resume, now: now, limits: limits("1m", fmt.Sprint(cmp.Or(tc.limit, 1)))}
 		e := &v1alpha1.PrometheusJmxExporter{}
 		e.Status.Halt = tc.before
-		r.stopAt(e, records, nil)
+		r.stopAt(e, records, []corev1.Pod{{}}) // the one of all records, which have no UID
 		halt := r.halt
 		if halt == nil {
 			halt = &v1alpha1.Halt{Revision: revision}

@@ -35,7 +35,7 @@ func (r *Reconciler) hold(ctx context.Context, request ctrl.Request, why *enqueu
 	if field := setAmong(live.GetManagedFields(), why.Drops); field != "" {
 		r.reported.Store(request, why.Message)
 		r.Recorder.Eventf(&exporter, nil, corev1.EventTypeWarning, why.Reason, "Attach", "%s",
-			text.Note("The status is not written, because "+field+" would be lost. "+why.Message))
+			text.Note("The status is not written: the API server would drop "+field+", which the installed CustomResourceDefinition lacks. "+why.Message))
 		return nil
 	}
 	conditions := slices.Clone(exporter.Status.Conditions)

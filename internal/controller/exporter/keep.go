@@ -96,7 +96,7 @@ func (r *Reconciler) tried(f *fleet, k *keeping, kept, pruned error) {
 	before := k.failure
 	switch {
 	case kept != nil && !apply.IsGone(kept):
-		k.failure = "The configuration is not kept, and a container that restarts while it is invalid will have no metrics: " + whyNot(kept) + "."
+		k.failure = "The configuration is not kept in a ControllerRevision; a container that restarts while the ConfigMap is invalid will have no metrics: " + whyNot(kept) + "."
 	case pruned != nil && !apply.IsGone(pruned):
 		k.failure = "ControllerRevisions that are no longer used cannot be deleted: " + whyNot(pruned) + "."
 	default:

@@ -37,13 +37,13 @@ func (r *rollout) restartsOf(before *v1alpha1.Restarts, records []*v1alpha1.JmxA
 			continue
 		}
 		pod := podOf(pods, a.Spec.Pod.UID)
-		if pod != nil && podfacts.Explained(pod) {
+		if pod == nil || podfacts.Explained(pod) { // the end of a pod that is gone explains its exit, or is listed
 			continue
 		}
-		entry := v1alpha1.RestartedPod{Name: a.Spec.Pod.Name, UID: a.Spec.Pod.UID, Time: r.seconds(), Process: exit.Process, PauseOnly: steps.Refuted(&a.Status)}
-		if pod != nil {
-			entry.Pending = podfacts.MayBeEnding(pod, exit.Container)
-			entry.PauseOnly = entry.PauseOnly || podfacts.UnderPressure(pod) || retries(pod, after.Pods, pods)
+		entry := v1alpha1.RestartedPod{
+			Name: a.Spec.Pod.Name, UID: a.Spec.Pod.UID, Time: r.seconds(), Process: exit.Process,
+			Pending:   podfacts.MayBeEnding(pod, exit.Container),
+			PauseOnly: steps.Refuted(&a.Status) || podfacts.UnderPressure(pod) || retries(pod, after.Pods, pods),
 		}
 		if exit.Time != nil && r.now.Sub(exit.Time.Time) < r.listedFor(entry) { // an earlier release does not say when: long ago
 			after.Pods = withExit(after.Pods, entry)
@@ -160,11 +160,11 @@ func counted(pods []v1alpha1.RestartedPod) []v1alpha1.RestartedPod {
 
 // paused says why the rollout is paused, for how long, and what would halt it.
 func (r *rollout) paused() string {
-	halts := "and halted if a container of another pod exits like that meanwhile"
+	halts := "A second pod within that time, or spec.rollout.haltThreshold pods, halts it."
 	if r.restarts.Pods[len(r.restarts.Pods)-1].PauseOnly {
-		halts = "but the exit does not count towards a halt"
+		halts = "This exit does not count towards a halt."
 	}
-	return fmt.Sprintf("%s The rollout is paused for %s (spec.rollout.restartWindow), %s; existing endpoints keep serving.", r.restarts.Message, r.window(), halts)
+	return fmt.Sprintf("%s The rollout is paused for %s (spec.rollout.restartWindow); existing endpoints keep serving. %s See the log of the previous instance; if the attach was not the cause, kubectl jmx resume ends the pause.", r.restarts.Message, r.window(), halts)
 }
 
 // progressing returns the reason and the message of a rollout that has work left.
@@ -196,7 +196,7 @@ func describe(p v1alpha1.RestartedPod, before string, records []*v1alpha1.JmxAtt
 	if strings.HasPrefix(before, about) {
 		return before
 	}
-	return about + "A container exited soon after an attach."
+	return about + "A container exited soon after an attach or a change."
 }
 
 // exitOf returns the exit of a pod according to its record; nil if that is gone.

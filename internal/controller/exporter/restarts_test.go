@@ -112,6 +112,7 @@ func TestPauseAndHalt(t *testing.T) {
 	ends := func(i int, phase corev1.PodPhase, reason string) func(f *exits) {
 		return func(f *exits) { f.pods[i].Status.Phase, f.pods[i].Status.Reason = phase, reason }
 	}
+	podGone := func(f *exits) { f.pods = f.pods[1:] }
 	gone := func(f *exits) { f.pods, f.records = f.pods[1:], f.records[1:] }
 	exit := func(i int) func(f *exits) { return func(f *exits) { f.exit(i) } }
 	// recovers clears the exit, as the attachment controller does ten minutes later.
@@ -180,6 +181,8 @@ func TestPauseAndHalt(t *testing.T) {
 		"two pods of a node that was shut down":                                       {what: []func(*exits){terminates(0), terminates(1), exit(0), exit(1), ends(0, corev1.PodFailed, "Terminated"), ends(1, corev1.PodFailed, "Terminated"), later(time.Second)}, want: "goes"},
 		"two containers that terminated, and run again":                               {what: []func(*exits){terminates(0), exit(0), exit(1), runs, later(time.Second)}, want: "halted p0,p1"},
 		"a container that terminated, and stays so":                                   {threshold: "1", what: []func(*exits){terminates(0), exit(0), later(time.Minute)}, want: "halted p0"},
+		"a pod that may be ending is gone before its record":                          {what: []func(*exits){terminates(0), exit(0), podGone, later(time.Second)}, want: "goes"},
+		"two pods of a node end, and are gone before their records":                   {what: []func(*exits){terminates(0), terminates(1), exit(0), exit(1), podGone, podGone, later(time.Second)}, want: "goes"},
 		"a pod that may be ending is gone":                                            {what: []func(*exits){terminates(0), exit(0), gone, later(time.Second)}, want: "goes"},
 		"a pod that counts ends":                                                      {what: []func(*exits){exit(0), ends(0, corev1.PodFailed, "Terminated"), later(time.Second)}, want: "paused for 59s p0"},
 		"the rollout is resumed":                                                      {what: []func(*exits){exit(0), func(f *exits) { f.resume = "1"; f.observe() }}, want: "goes"},

@@ -35,7 +35,7 @@ func TestSamples(t *testing.T) {
 		"exporter-failing":               {members: []string{"app-0 n1 1h", "app-1 n1 JavaFound PortInUse 3"}},
 		"exporter-configuration-invalid": {members: []string{"app-0 n1 old"}, invalid: &steps.Problem{Reason: v1alpha1.ReasonConfigMapMissing, Message: "ConfigMap shop/rules does not exist."}},
 		"exporter-halted":                {members: []string{"app-0 n1 1h", "app-1 n1 old"}, halt: &v1alpha1.Halt{Revision: revision, Reason: v1alpha1.ReasonRestartedAfterAttach, Message: "Pod app-0: Container app ended 3s after an attach. The rollout is halted."}},
-		"exporter-paused":                {members: []string{"app-0 n1 1h", "app-1 n1 old"}, restarts: &v1alpha1.Restarts{Revision: revision, Paused: true, Message: "Pod app-2: Container app exited 3s after an attach.", Pods: []v1alpha1.RestartedPod{{Name: "app-2", UID: "app-2", Time: metav1.NewTime(now)}}}},
+		"exporter-paused":                {members: []string{"app-0 n1 1h", "app-1 n1 old"}, restarts: &v1alpha1.Restarts{Revision: revision, Paused: true, Message: "Pod app-2: Container app exited 3s after an attach or a change.", Pods: []v1alpha1.RestartedPod{{Name: "app-2", UID: "app-2", Time: metav1.NewTime(now)}}}},
 		"exporter-suspended":             {members: []string{"app-0 n1 1h", "app-1 n1 waits"}, mode: suspended},
 		"exporter-suspended-ready":       {members: []string{"app-0 n1 1h"}, mode: suspended},
 		"exporter-write-refused":         {members: []string{"app-0 n1 1h"}, failure: errors.New("services is forbidden")},

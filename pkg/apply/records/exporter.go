@@ -2,9 +2,12 @@ package records
 
 import (
 	"context"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
@@ -30,18 +33,28 @@ func (w *Writer) ExporterStatus(ctx context.Context, exporter *v1alpha1.Promethe
 
 // ExporterConditions applies the status that the exporter has, with other conditions. The exporter
 // is as the API server returned it: an installed CustomResourceDefinition may lack fields of the
-// type, and an apply with one of them would be rejected.
+// type, with one of which an apply would be rejected, or have others, which an apply without them
+// would remove.
 func (w *Writer) ExporterConditions(ctx context.Context, exporter *unstructured.Unstructured, conditions []metav1.Condition) error {
 	status, _, err := unstructured.NestedMap(exporter.Object, "status")
 	if err != nil {
 		return err
 	}
-	status["conditions"] = conditions
-	stated, err := configuration[ac.PrometheusJmxExporterStatusApplyConfiguration](status)
+	stated, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}{conditions})
 	if err != nil {
 		return err
 	}
-	object := ac.PrometheusJmxExporter(exporter.GetName(), exporter.GetNamespace()).
-		WithUID(exporter.GetUID()).WithResourceVersion(exporter.GetResourceVersion()).WithStatus(stated)
-	return w.client.Status(ctx, OwnerExporterStatus, apply.Name(exporter), object)
+	if status == nil {
+		status = map[string]any{}
+	}
+	maps.Copy(status, stated)
+	object := &unstructured.Unstructured{Object: map[string]any{"status": status}}
+	object.SetGroupVersionKind(exporter.GroupVersionKind())
+	object.SetName(exporter.GetName())
+	object.SetNamespace(exporter.GetNamespace())
+	object.SetUID(exporter.GetUID())
+	object.SetResourceVersion(exporter.GetResourceVersion())
+	return w.client.Status(ctx, OwnerExporterStatus, apply.Name(exporter), client.ApplyConfigurationFromUnstructured(object))
 }
