@@ -14,7 +14,8 @@ const (
 	// If it has unknown keys as well, UnknownKeysIgnored surfaces.
 	ReasonKeysIgnored = "KeysIgnored"
 	// ReasonConfigNotKept surfaces in an Event of the exporter when the configuration cannot
-	// be kept for containers that restart while it is invalid.
+	// be kept for containers that restart while it is invalid, or when what is kept without
+	// need cannot be deleted.
 	ReasonConfigNotKept = "ConfigNotKept"
 	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
 	ReasonConfigMapMissing = "ConfigMapMissing"

@@ -138,7 +138,7 @@ type JmxAttachmentStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Processes []JavaProcess `json:"processes,omitempty"`
 
-	// restart is a container that exited soon after an attach.
+	// restart is a container that exited soon after an attach or a change.
 	// +optional
 	Restart *Restart `json:"restart,omitempty"`
 
@@ -222,7 +222,7 @@ type InspectedContainer struct {
 	Attempt *Attempt `json:"attempt,omitempty"`
 }
 
-// Restart is a container that exited soon after an attach.
+// Restart is a container that exited soon after an attach or a change.
 type Restart struct {
 	// revision is the revision of the attach.
 	// +required

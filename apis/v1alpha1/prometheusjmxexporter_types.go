@@ -55,7 +55,9 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="keys must be valid label keys: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
 	LabelSelector map[string]LabelValue `json:"labelSelector,omitempty"`
 
-	// selector selects pods instead of labelSelector, also by expressions.
+	// selector selects the running pods of this namespace by matchLabels and
+	// matchExpressions, all of which must hold. Exactly one of selector and labelSelector
+	// is required.
 	// +optional
 	Selector *PodSelector `json:"selector,omitempty"`
 

@@ -84,7 +84,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas is active")
 	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "", "`namespace` of the leader election Lease; the pod's own if empty")
 	flags.IntVar(&o.Shard.Total, "total-shards", 1, "`number` of operators, up to 8, that share the namespaces of the cluster, each with a Lease of its own; each has its own limits and its own cache of the whole cluster")
-	flags.IntVar(&o.Shard.Index, "shard", 0, "which of --total-shards this operator is, `counted` from 0")
+	flags.IntVar(&o.Shard.Index, "shard", 0, "zero-based `index` of this operator among --total-shards")
 	flags.IntVar(&o.Concurrent, "concurrent-attachments", 96, "maximum `number` of concurrently reconciled pods; must be more than four times --max-execs")
 	flags.IntVar(&o.execs, "max-execs", 16, "maximum `number` of concurrent execs; up to twice as many more may wait for containers that do not respond")
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 5, "maximum `number` of concurrent execs per node, of which one namespace may use the fraction --max-execs-per-namespace / --max-execs")

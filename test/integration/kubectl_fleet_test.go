@@ -169,11 +169,11 @@ func (s *shop) fill() {
 			Pod: "payroll-3", UID: types.UID("0"), Container: "app", Reason: "CrashLoopBackOff", Message: "back-off 40s restarting failed container", RestartCount: 4,
 		}},
 	})
-	const halted = "Container app of pod ledger-0 exited 12s after the attach, with code 137. The rollout is halted; existing endpoints keep serving. To resume, change the annotation banzaicloud.com/resume-rollout."
+	const halted = "Pod ledger-0: Container app exited 12s after an attach or a change: exit code 137, OOMKilled. The rollout is halted; existing endpoints keep serving. To resume, change the configuration, or set the exporter's annotation banzaicloud.com/resume-rollout to a new value."
 	s.record(s.ledger, "ledger-0", v1alpha1.JmxAttachmentStatus{
 		Phase: v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonRestartedAfterAttach,
-		Conditions: conditions(v1alpha1.PhaseJavaFound, v1alpha1.ReasonRestartedAfterAttach, "Container app exited 12s after the attach, with code 137."),
-		Restart:    &v1alpha1.Restart{Revision: "1", Container: "app", Message: "exited 12s after the attach, with code 137"},
+		Conditions: conditions(v1alpha1.PhaseJavaFound, v1alpha1.ReasonRestartedAfterAttach, "Container app exited 12s after an attach or a change: exit code 137, OOMKilled."),
+		Restart:    &v1alpha1.Restart{Revision: "1", Container: "app", Message: "Container app exited 12s after an attach or a change: exit code 137, OOMKilled."},
 	})
 	s.status(s.ledger, v1alpha1.PrometheusJmxExporterStatus{
 		Phase: v1alpha1.PhaseJavaFound, Pods: "0/1", Matched: 1,

@@ -26,10 +26,10 @@ func TestRestart(t *testing.T) {
 		halts  bool
 		says   string
 	}{
-		"the container exits at once":             {window: time.Minute, after: 3 * time.Second, halts: true, says: "Container app exited 3s after an attach."},
+		"the container exits at once":             {window: time.Minute, after: 3 * time.Second, halts: true, says: "Container app exited 3s after an attach or a change."},
 		"the container exits within the window":   {window: time.Minute, after: 50 * time.Second, halts: true, says: "exited 50s after"},
 		"the container exits after the window":    {window: time.Minute, after: 2 * time.Minute},
-		"the exit within the window is seen late": {window: time.Minute, after: time.Hour, ended: 7 * time.Second, halts: true, says: "exited 7s after an attach: exit code 137, OOMKilled"},
+		"the exit within the window is seen late": {window: time.Minute, after: time.Hour, ended: 7 * time.Second, halts: true, says: "exited 7s after an attach or a change: exit code 137, OOMKilled"},
 		"the exit after the window is seen late":  {window: time.Minute, after: time.Hour, ended: 5 * time.Minute},
 	}
 	for name, tc := range cases {
@@ -197,7 +197,7 @@ func TestPodFails(t *testing.T) {
 				return
 			}
 			if halt == nil || halt.Reason != v1alpha1.ReasonRestartedAfterAttach || other != "JavaFound RolloutHalted" ||
-				!strings.HasPrefix(halt.Message, "Pod app-0: Container app exited 7s after an attach: exit code 134, Error.") {
+				!strings.HasPrefix(halt.Message, "Pod app-0: Container app exited 7s after an attach or a change: exit code 134, Error.") {
 				t.Errorf("other pod: got phase %q; got halt %+v, want one for app-0", other, halt)
 			}
 			if j := f.jvm(pod); j.Unloads > 0 || f.endpoints(f.exporter) != "" {

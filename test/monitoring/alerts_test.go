@@ -48,7 +48,7 @@ func situations() []situation {
 	return []situation{
 		{"JmxRolloutHalted", "a canary rejects the configuration", []string{of(halted, "ConfigRejected") + " 1x10"}, "2m", with("ConfigRejected"), "Halted rollouts: 1 (ConfigRejected)", "configrejected"},
 		{"JmxRolloutHalted", "the rollout was resumed", []string{of(halted, "ConfigRejected") + " 1x2 stale"}, "4m", nil, "", ""},
-		{"JmxPodsRestarted", "a container exits soon after an attach", []string{restarted + " 1x10"}, "1m", payroll, "Pods with a container that exited soon after an attach: 1", "rolloutpaused"},
+		{"JmxPodsRestarted", "a container exits soon after an attach", []string{restarted + " 1x10"}, "1m", payroll, "Pods with a container that exited soon after an attach or a change: 1", "rolloutpaused"},
 		{"JmxPodsRestarted", "a second one halts the rollout", []string{restarted + " 2x10", of(halted, "RestartedAfterAttach") + " 1x10"}, "1m", nil, "", ""},
 		{"JmxExporterStalled", "the Secret is gone", []string{of(stalled, "SecretNotFound") + " 1x20"}, "12m", with("SecretNotFound"), "Stalled exporters: 1 (SecretNotFound)", "secretnotfound"},
 		{"JmxExporterStalled", "other alerts report it", []string{of(stalled, "ConfigRejected") + " 1x20", of(halted, "ConfigRejected") + " 1x20", of(stalled, "PodsRefused") + " 1x20"}, "12m", nil, "", ""},

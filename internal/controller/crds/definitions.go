@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/yaml"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/config/crd"
 )
 
@@ -84,7 +85,7 @@ func (d *Definitions) Unread() error {
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.installed)) {
 		if err := d.installed[name].failure; err != nil {
-			return fmt.Errorf("cannot read the CustomResourceDefinition %s: %w", name, err)
+			return fmt.Errorf("cannot read the CustomResourceDefinition %s; nothing is attached, changed or detached until it is read. If that is forbidden, apply the ClusterRole and the ClusterRoleBinding jmx-exporter-crds (config/users, or the chart with sharedObjects.enabled): %w", name, err)
 		}
 	}
 	return nil
@@ -166,7 +167,7 @@ func (d *Definitions) sum() string {
 	var lacks []string
 	for _, name := range slices.Sorted(maps.Keys(d.installed)) {
 		if fields := d.installed[name].missing; len(fields) > 0 {
-			lacks = append(lacks, fmt.Sprintf("The CustomResourceDefinition %s is older than the operator: it lacks %s.", name, firstFew(fields)))
+			lacks = append(lacks, lack(name, fields))
 		}
 	}
 	if len(lacks) == 0 {
@@ -174,6 +175,13 @@ func (d *Definitions) sum() string {
 	}
 	return strings.Join(lacks, " ") + " Nothing is attached, changed or detached; existing endpoints keep serving." +
 		" Apply the CustomResourceDefinitions of the operator's release: kubectl apply --server-side -k config/crd, or helm upgrade with crds.enabled=true."
+}
+
+func lack(name string, fields []string) string {
+	if fields[0] == "" {
+		return fmt.Sprintf("The CustomResourceDefinition %s does not serve the version %s.", name, v1alpha1.GroupVersion.Version)
+	}
+	return fmt.Sprintf("The CustomResourceDefinition %s is older than the operator: it lacks %s.", name, firstFew(fields))
 }
 
 // firstFew lists some fields, and counts the others.

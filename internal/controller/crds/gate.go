@@ -20,6 +20,7 @@ import (
 // are its is unknown then, and whether to attach to them. It drops the requests of other shards.
 type Gate struct {
 	*Definitions
+	// Shard is the operator's share of the namespaces.
 	Shard shard.Shard
 	// Reader reads exporters from the cache, which KeepUnknown has transformed.
 	Reader client.Reader
@@ -90,7 +91,7 @@ func (g *Gate) unknown(exporter *v1alpha1.PrometheusJmxExporter) string {
 	const kept = " Nothing is attached, changed or detached in this namespace; existing endpoints keep serving."
 	newer := g.installedSchema(exporters)
 	if fields := unsupported(decoded(exporter.Spec.Raw), property(g.built[exporters], "spec"), property(newer, "spec"), "spec"); len(fields) > 0 {
-		return fmt.Sprintf("Exporter %s uses what this operator does not know: %s.%s Upgrade the operator, or remove it from the exporter.", exporter.Name, firstFew(fields), kept)
+		return fmt.Sprintf("Exporter %s has fields or values that this release of the operator does not know: %s.%s Upgrade the operator, or remove them from the exporter.", exporter.Name, firstFew(fields), kept)
 	}
 	if !selects(exporter) {
 		return fmt.Sprintf("Exporter %s has no valid selector, which an older CustomResourceDefinition may have dropped.%s Apply the exporter again.", exporter.Name, kept)

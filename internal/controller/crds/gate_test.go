@@ -149,7 +149,7 @@ func TestHoldsUnknownSpecs(t *testing.T) {
 		"known":                {`{"labelSelector":{"app":"a"},"mode":"Attach","rollout":{"canary":{"count":1}}}`, ""},
 		"expressions":          {`{"selector":{"matchExpressions":[{"key":"app","operator":"In","values":["a"]}]}}`, ""},
 		"a default":            {`{"labelSelector":{"app":"a"},"sampling":"All"}`, ""},
-		"not the default":      {`{"labelSelector":{"app":"a"},"sampling":"None"}`, "Exporter exporter uses what this operator does not know: spec.sampling."},
+		"not the default":      {`{"labelSelector":{"app":"a"},"sampling":"None"}`, "Exporter exporter has fields or values that this release of the operator does not know: spec.sampling."},
 		"an unknown mode":      {`{"labelSelector":{"app":"a"},"mode":"Watch"}`, "spec.mode=Watch"},
 		"an unknown operator":  {`{"selector":{"matchExpressions":[{"key":"app","operator":"Gt","values":["1"]}]}}`, "spec.selector.matchExpressions[].operator=Gt"},
 		"without a selector":   {`{"config":{"configMapName":"rules","configMapKey":"k"}}`, "has no valid selector"},

@@ -72,7 +72,7 @@ prometheusjmxexporters.`,
 		case halted != nil:
 			done = fmt.Sprintf("exporter %s is resumed; it was halted: %s", e.Name, halted.Message)
 		case restarts != nil && steer.Discards(e):
-			done = fmt.Sprintf("exporter %s is resumed; these exits no longer count: %s", e.Name, restarts.Message)
+			done = fmt.Sprintf("exporter %s is resumed; exits in %d of its pods no longer count, the last one: %s", e.Name, len(restarts.Pods), restarts.Message)
 		}
 		return done, steer.Resume(ctx, cl, e, fmt.Sprint(t.clock.Now().UnixNano()))
 	})

@@ -37,7 +37,7 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	// processes are the Java processes found, the primary one first. Each goes through
 	// Staged, Loaded and Exposed independently.
 	Processes []JavaProcessApplyConfiguration `json:"processes,omitempty"`
-	// restart is a container that exited soon after an attach.
+	// restart is a container that exited soon after an attach or a change.
 	Restart *RestartApplyConfiguration `json:"restart,omitempty"`
 	// restores counts how often the operator restored its annotations on the pod.
 	Restores *RestoresApplyConfiguration `json:"restores,omitempty"`

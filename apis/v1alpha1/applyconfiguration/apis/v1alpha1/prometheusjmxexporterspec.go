@@ -18,7 +18,9 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// one; an exporter in mode Attach takes precedence over one in mode Preflight. Either
 	// labelSelector or selector is required.
 	LabelSelector map[string]apisv1alpha1.LabelValue `json:"labelSelector,omitempty"`
-	// selector selects pods instead of labelSelector, also by expressions.
+	// selector selects the running pods of this namespace by matchLabels and
+	// matchExpressions, all of which must hold. Exactly one of selector and labelSelector
+	// is required.
 	Selector *PodSelectorApplyConfiguration `json:"selector,omitempty"`
 	// config refers to the exporter's configuration. Changes of the ConfigMap reach
 	// every pod.

@@ -9,7 +9,7 @@ import (
 // RestartApplyConfiguration represents a declarative configuration of the Restart type for use
 // with apply.
 //
-// Restart is a container that exited soon after an attach.
+// Restart is a container that exited soon after an attach or a change.
 type RestartApplyConfiguration struct {
 	// revision is the revision of the attach.
 	Revision *string `json:"revision,omitempty"`
