@@ -2,12 +2,14 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,26 +58,27 @@ func run(m *testing.M) int {
 		if err != nil {
 			return err
 		}
-		return createAll("../../config/users/crds_role.yaml", "../../config/users/crds_role_binding.yaml")
+		return grantCRDs()
 	})
 }
 
-// createAll creates what is shipped once for the whole cluster.
-func createAll(files ...string) error {
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(data, object); err != nil {
-			return err
-		}
-		if err := admin.Create(context.Background(), object); err != nil {
-			return err
-		}
+// grantCRDs lets all service accounts read the CRDs, as config/users does. The names differ from
+// those of installations, which tests remove.
+func grantCRDs() error {
+	data, err := os.ReadFile("../../config/users/crds_role.yaml")
+	if err != nil {
+		return err
 	}
-	return nil
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(data, &role); err != nil {
+		return err
+	}
+	role.Name += "-of-all-tests"
+	return errors.Join(admin.Create(context.Background(), &role), admin.Create(context.Background(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: serviceAccounts}},
+	}))
 }
 
 // certificates guards the certificate authority of envtest: parallel tests that

@@ -106,7 +106,7 @@ func (d *Description) add(record *v1alpha1.JmxAttachment) {
 	}
 	d.attempted(record.Status.Attempt)
 	if r := record.Status.Restart; r != nil {
-		d.Restart = "Container " + r.Container + ": " + r.Message
+		d.Restart = r.Message
 	}
 }
 

@@ -111,7 +111,7 @@ func reasonOf(j fleet.JVM) string {
 
 func (d *Description) attempts(w io.Writer, now time.Time) {
 	if d.Restart != "" {
-		fmt.Fprintln(w, "\nRestarted after the attach: "+terminal.Line(d.Restart))
+		fmt.Fprintln(w, "\nRestarted: "+terminal.Line(d.Restart))
 	}
 	if len(d.Attempts) == 0 {
 		return
