@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -34,7 +35,7 @@ func (w *world) inspect(c *fakenode.Container) {
 // withoutIntent returns what is wrong with a load; empty if a record states the intent.
 func (w *world) withoutIntent(at fakenode.Place, request helperapi.Request) string {
 	var list v1alpha1.JmxAttachmentList
-	if err := admin.List(context.Background(), &list, client.InNamespace(w.namespace)); err != nil {
+	if err := admin.List(context.Background(), &list, client.InNamespace(w.namespace)); err != nil && !apierrors.IsNotFound(err) { // as long as there are no CRDs, the deleted ones count
 		return fmt.Sprintf("cannot list the records: %v", err)
 	}
 	w.mu.Lock()
