@@ -154,6 +154,7 @@ public final class Workers {
         /** Becomes the idle thread, if there is none. */
         private void offer() {
             synchronized (Workers.this) {
+                thread = Thread.currentThread(); // The application may have stopped who started it before it could note this.
                 task = null;
                 usedSince = usedSince == 0 ? System.nanoTime() : usedSince;
                 if (!closed && !isReady()) {

@@ -19,6 +19,8 @@ public final class Guard implements Transport, Handler {
 
     private final Handler handler;
     private final Handler publicHealth;
+    /** Of the endpoint, not of a file: who guesses, and who was right, stays known when the file is replaced. */
+    private final Turns turns = new Turns();
     /** Null: HTTP in the clear, for everybody. */
     private volatile SecurityFile security;
 
@@ -65,7 +67,7 @@ public final class Guard implements Transport, Handler {
             say(response, 403, "A client certificate is required.");
             return;
         }
-        switch (verdict(security.password(), request.header("Authorization"))) {
+        switch (verdict(security.password(), request, response)) {
             case RIGHT:
                 handler.handle(request, response);
                 break;
@@ -79,9 +81,10 @@ public final class Guard implements Transport, Handler {
         }
     }
 
-    private static Password.Verdict verdict(Password password, String authorization) throws IOException {
+    private Password.Verdict verdict(Password password, Request request, Response response) throws IOException {
         try {
-            return password == null ? Password.Verdict.RIGHT : password.judge(authorization);
+            return password == null ? Password.Verdict.RIGHT
+                    : password.judge(request.header("Authorization"), response.socket().getInetAddress(), turns);
         } catch (GeneralSecurityException e) {
             throw new IOException(e);
         }

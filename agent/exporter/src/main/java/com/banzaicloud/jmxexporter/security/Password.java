@@ -1,23 +1,21 @@
 package com.banzaicloud.jmxexporter.security;
 
 import com.banzaicloud.jmxexporter.agent.Sha256;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.util.Base64;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import javax.crypto.SecretKeyFactory;
 import javax.crypto.spec.PBEKeySpec;
 
-/** A user and the hash of a password, by the stock exporter's algorithms. To find out is dear, and is bounded. */
+/** A user and the hash of a password, by the stock exporter's algorithms. To find out is dear, so it takes a {@linkplain Turns turn}. */
 final class Password {
 
     /** What is known of credentials. */
     enum Verdict { RIGHT, WRONG, LATER }
 
-    /** Wrong passwords take at most a tenth of one CPU: after one, that many times as long nothing is worked out. */
-    private static final int PAUSE = 9;
     private static final int MAX_CHARACTERS = 1024;
     /** What one guess costs: a second or some of one CPU. */
     private static final int MAX_ITERATIONS = 2_000_000;
@@ -31,8 +29,6 @@ final class Password {
     private final SecretKeyFactory factory;
     /** The credentials that were right last, so that a scrape costs no derivation. They stay in this object. */
     private volatile String right;
-    private long pausedUntil;
-    private boolean paused;
 
     private Password(String username, byte[] hash, byte[] salt, int iterations, SecretKeyFactory factory) {
         this.username = username;
@@ -80,46 +76,56 @@ final class Password {
         return bytes;
     }
 
-    /** Judges the value of the field Authorization. */
-    Verdict judge(String authorization) throws GeneralSecurityException {
-        if (authorization.length() > MAX_CHARACTERS || !authorization.regionMatches(true, 0, "Basic ", 0, 6)) {
+    /** Judges the value of the field Authorization of a client. */
+    Verdict judge(String authorization, InetAddress client, Turns turns) throws GeneralSecurityException {
+        String credentials = credentials(authorization);
+        if (credentials.indexOf(':') < 0) {
             return Verdict.WRONG;
         }
-        String credentials;
-        try {
-            credentials = new String(Base64.getDecoder().decode(authorization.substring(6).trim()), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException e) {
-            return Verdict.WRONG;
-        }
-        int colon = credentials.indexOf(':');
-        if (colon < 0 || !equal(credentials.substring(0, colon), username)) {
-            return Verdict.WRONG;
-        }
-        String digest = Sha256.hex((username.length() + ":" + credentials).getBytes(StandardCharsets.UTF_8));
-        String right = this.right;
-        return right != null && equal(right, digest) ? Verdict.RIGHT : derive(credentials.substring(colon + 1), digest);
-    }
-
-    /** One at a time. */
-    private synchronized Verdict derive(String password, String digest) throws GeneralSecurityException {
-        if (right != null && equal(right, digest)) { // While this one waited.
+        String digest = Sha256.hex(credentials.getBytes(StandardCharsets.UTF_8));
+        if (isRight(digest)) {
             return Verdict.RIGHT;
         }
-        long begin = System.nanoTime();
-        if (paused && begin - pausedUntil < 0) {
+        Turns.Turn turn = turns.await(client, digest);
+        if (turn == null) {
             return Verdict.LATER;
         }
-        PBEKeySpec spec = new PBEKeySpec(password.toCharArray(), salt, iterations, hash.length * 8);
+        boolean same = false;
+        try {
+            same = isRight(digest) || derive(credentials); // Somebody else may have been right meanwhile.
+            if (same) {
+                right = digest;
+            }
+        } finally {
+            turns.end(turn, same);
+        }
+        return same ? Verdict.RIGHT : Verdict.WRONG;
+    }
+
+    /** The username and password of the field, with a colon between them; "" if there are none. */
+    private static String credentials(String authorization) {
+        if (authorization.length() > MAX_CHARACTERS || !authorization.regionMatches(true, 0, "Basic ", 0, 6)) {
+            return "";
+        }
+        try {
+            return new String(Base64.getDecoder().decode(authorization.substring(6).trim()), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            return "";
+        }
+    }
+
+    private boolean isRight(String digest) {
+        String right = this.right;
+        return right != null && equal(right, digest);
+    }
+
+    /** Derives the password whatever the username is: one that does not exist takes as long, and gets the same answers. */
+    private boolean derive(String credentials) throws GeneralSecurityException {
+        int colon = credentials.indexOf(':');
+        PBEKeySpec spec = new PBEKeySpec(credentials.substring(colon + 1).toCharArray(), salt, iterations, hash.length * 8);
         boolean same = MessageDigest.isEqual(factory.generateSecret(spec).getEncoded(), hash);
         spec.clearPassword();
-        if (same) {
-            right = digest;
-            return Verdict.RIGHT;
-        }
-        long end = System.nanoTime();
-        pausedUntil = end + PAUSE * Math.min(end - begin, TimeUnit.SECONDS.toNanos(1));
-        paused = true;
-        return Verdict.WRONG;
+        return same & equal(credentials.substring(0, colon), username);
     }
 
     /** In a time that says nothing of where they differ. */

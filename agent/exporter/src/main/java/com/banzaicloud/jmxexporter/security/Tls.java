@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import javax.net.ssl.CertPathTrustManagerParameters;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
@@ -37,6 +38,10 @@ final class Tls {
     /** The context's default keeps thousands of them, on Java 8 all, for a day in the application's heap. */
     private static final int SESSIONS = 64;
     private static final int SESSION_SECONDS = 600;
+
+    private static final Pattern PROTOCOLS = Pattern.compile("TLSv1\\.[23]");
+    /** Those with an ephemeral key and authenticated encryption: all of TLS 1.3, and of TLS 1.2 the ones without CBC. */
+    private static final Pattern SUITES = Pattern.compile("TLS_(AES|CHACHA20)_.*|TLS_ECDHE_.*_(GCM|CHACHA20)_.*");
 
     private final SSLContext context;
     /** Null if clients need no certificate. */
@@ -95,23 +100,21 @@ final class Tls {
     /** Shakes hands on a connection. A client without a certificate gets as far as the guard, for the health check's sake. */
     SSLSocket open(Socket accepted) throws IOException {
         SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(accepted, null, true);
-        socket.setEnabledProtocols(only(socket.getSupportedProtocols(), "TLSv1.2", "TLSv1.3"));
-        socket.setEnabledCipherSuites(only(socket.getEnabledCipherSuites(), "TLS_AES_", "TLS_CHACHA20_", "TLS_ECDHE_", "TLS_DHE_"));
+        socket.setEnabledProtocols(only(PROTOCOLS, socket.getSupportedProtocols()));
+        socket.setEnabledCipherSuites(only(SUITES, socket.getEnabledCipherSuites()));
         socket.setWantClientAuth(clients != null);
         socket.startHandshake();
         return socket;
     }
 
-    private static String[] only(String[] names, String... prefixes) {
-        List<String> chosen = new ArrayList<>();
+    private static String[] only(Pattern chosen, String[] names) {
+        List<String> all = new ArrayList<>();
         for (String name : names) {
-            for (String prefix : prefixes) {
-                if (name.startsWith(prefix)) {
-                    chosen.add(name);
-                }
+            if (chosen.matcher(name).matches()) {
+                all.add(name);
             }
         }
-        return chosen.toArray(new String[0]);
+        return all.toArray(new String[0]);
     }
 
     /** Reports whether a client has the certificate that it needs by now, whatever was needed when it connected. */

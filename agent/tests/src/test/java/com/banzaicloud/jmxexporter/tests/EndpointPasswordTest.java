@@ -4,13 +4,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.net.ssl.SSLContext;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The password of the endpoint: who has it, and what it costs the application that somebody tries. */
@@ -43,6 +52,65 @@ class EndpointPasswordTest extends EndpointSecurityFixture {
             }
             assertEquals(401, statuses.get(0));
             assertTrue(statuses.contains(503), statuses.toString());
+            assertUnharmed(jvm);
+        }
+    }
+
+    /** Whoever tries names cannot tell those that exist: each costs a derivation, and after it a pause. */
+    @Test
+    @Tag("jvm")
+    void wrongNamesAreAnsweredAsWrongPasswords() throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            jvm.load(secured(jvm, "a", pairs(SERVER, Credentials.user(SHA512, 20_000, "prometheus", "secret"))));
+            SSLContext context = context(null);
+            int clients = 0;
+            for (String guess : List.of("prometheus:wrong", "nobody:wrong", "nobody:secret", "prometheus:", "nobody:")) {
+                String from = "127.0.1." + ++clients;
+                List<Integer> statuses = new ArrayList<>();
+                for (int i = 0; i < 10 && !statuses.contains(503); i++) {
+                    statuses.add(scrape(context, from, guess));
+                }
+                assertEquals(401, statuses.get(0), guess);
+                assertTrue(statuses.contains(503), guess + ": " + statuses);
+            }
+            assertUnharmed(jvm);
+        }
+    }
+
+    /** Guesses from other addresses hold up neither the first scrape nor the first one after the password was changed. */
+    @Test
+    @Tag("jvm")
+    void guessesDoNotStarveTheScraper() throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            jvm.load(secured(jvm, "a", pairs(SERVER, Credentials.user(SHA512, 20_000, "prometheus", "secret"))));
+            SSLContext context = context(null);
+            AtomicBoolean done = new AtomicBoolean();
+            Set<Integer> answers = ConcurrentHashMap.newKeySet();
+            List<CompletableFuture<Void>> guessers = new ArrayList<>();
+            for (String from : List.of("127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3")) {
+                guessers.add(CompletableFuture.runAsync(() -> {
+                    try {
+                        for (int i = 0; !done.get(); i++) {
+                            answers.add(scrape(context, from, "prometheus:" + from + i));
+                        }
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                }, task -> new Thread(task).start()));
+            }
+            Jvm.until("they guess faster than passwords are derived", () -> answers.containsAll(Set.of(401, 503)));
+            List<Integer> statuses = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                statuses.add(scrape(context, "127.0.0.1", "prometheus:secret"));
+            }
+            jvm.desire(secured(jvm, "b", pairs(SERVER, Credentials.user(SHA512, 20_000, "prometheus", "changed"))));
+            statuses.add(scrape(context, "127.0.0.1", "prometheus:changed"));
+            done.set(true);
+            for (CompletableFuture<Void> guesser : guessers) {
+                guesser.get();
+            }
+            assertEquals(Collections.nCopies(21, 200), statuses);
+            assertEquals(Set.of(401, 503), answers);
             assertUnharmed(jvm);
         }
     }

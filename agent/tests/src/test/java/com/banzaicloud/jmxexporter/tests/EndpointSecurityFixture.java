@@ -3,6 +3,8 @@ package com.banzaicloud.jmxexporter.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -73,6 +75,10 @@ abstract class EndpointSecurityFixture {
     }
 
     HttpClient client(KeyManager[] own) throws Exception {
+        return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).sslContext(context(own)).build();
+    }
+
+    static SSLContext context(KeyManager[] own) throws Exception {
         KeyStore trusted = KeyStore.getInstance("PKCS12");
         trusted.load(null, null);
         trusted.setCertificateEntry("server", SERVER.certificate());
@@ -81,13 +87,28 @@ abstract class EndpointSecurityFixture {
         trust.init(trusted);
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(own, trust.getTrustManagers(), null);
-        return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).sslContext(context).build();
+        return context;
+    }
+
+    /** The status of a scrape from an address of this machine, on a connection of its own. */
+    int scrape(SSLContext context, String from, String credentials) throws IOException {
+        try (Socket socket = context.getSocketFactory().createSocket()) {
+            socket.bind(new InetSocketAddress(from, 0));
+            socket.connect(new InetSocketAddress("127.0.0.1", port));
+            socket.getOutputStream().write(("GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: " + basic(credentials) + "\r\n\r\n").getBytes());
+            String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            return Integer.parseInt(answer.split(" ")[1]);
+        }
+    }
+
+    private static String basic(String credentials) {
+        return "Basic " + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8));
     }
 
     HttpResponse<String> get(HttpClient client, String path, String... user) throws IOException {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("https://127.0.0.1:" + port + path));
         for (String credentials : user) {
-            request.header("Authorization", "Basic " + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8)));
+            request.header("Authorization", basic(credentials));
         }
         try {
             return client.send(request.build(), HttpResponse.BodyHandlers.ofString());

@@ -18,6 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.KeyManager;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -39,10 +41,34 @@ class EndpointSecurityTest extends EndpointSecurityFixture {
                 assertEquals(200, get(client, "/-/healthy").statusCode());
                 assertEquals(401, get(client, "/metrics").statusCode());
                 assertEquals(401, get(client, "/metrics", "nobody:pässword").statusCode());
-                assertEquals(401, get(client, "/metrics", "prometheus:wrong").statusCode());
+                Jvm.until("a wrong password is refused", () -> get(client, "/metrics", "prometheus:wrong").statusCode() == 401);
                 Jvm.until("the right password is taken", () -> get(client, "/metrics", "prometheus:pässword").statusCode() == 200);
                 assertEquals(401, get(client, "/other").statusCode());
             }
+            assertUnharmed(jvm);
+        }
+    }
+
+    /** Of TLS 1.2, only suites with an ephemeral key and authenticated encryption are negotiated. */
+    @Test
+    @Tag("jvm")
+    void suitesWithoutAuthenticatedEncryptionAreRefused() throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            jvm.load(secured(jvm, "a", pairs(SERVER, Map.of())));
+            SSLContext context = context(null);
+            Map<String, String> negotiated = new HashMap<>();
+            for (String suite : context.getSupportedSSLParameters().getCipherSuites()) {
+                try (SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket("127.0.0.1", port)) {
+                    socket.setEnabledCipherSuites(new String[] {suite});
+                    socket.startHandshake();
+                    negotiated.put(suite, socket.getSession().getProtocol());
+                } catch (IOException e) {
+                    // It is refused.
+                }
+            }
+            assertTrue(negotiated.containsValue("TLSv1.2"), negotiated.toString());
+            negotiated.keySet().removeIf(suite -> suite.matches("TLS_(AES|CHACHA20)_.*|TLS_ECDHE_RSA_WITH_(AES_(128|256)_GCM|CHACHA20_POLY1305)_.*"));
+            assertEquals(Map.of(), negotiated);
             assertUnharmed(jvm);
         }
     }
