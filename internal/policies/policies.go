@@ -13,7 +13,9 @@ import (
 	"strings"
 	"text/template"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
@@ -76,7 +78,13 @@ func Files(commands Commands) (map[string][]byte, error) {
 		"DoorProgram":         helperapi.DoorProgram,
 		"Door":                string(helperapi.VerbDoor),
 		"DoorTarget":          helperapi.DoorTarget,
+		"DoorFields":          doorFields,
+		"DoorSecurityFields":  doorSecurityFields,
+		"DoorPullPolicy":      string(corev1.PullIfNotPresent),
+		"DoorMessagePath":     corev1.TerminationMessagePathDefault,
+		"DoorMessagePolicy":   string(corev1.TerminationMessageReadFile),
 		"Annotations":         []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationScheme, v1alpha1.AnnotationFlag},
+		"AnnotationFlag":      v1alpha1.AnnotationFlag,
 		"Group":               v1alpha1.GroupVersion.Group,
 		"APIVersion":          v1alpha1.GroupVersion.String(),
 		"LabelExporterUID":    v1alpha1.LabelExporterUID,
@@ -86,6 +94,10 @@ func Files(commands Commands) (map[string][]byte, error) {
 		"SliceManagedBy":      selection.SliceManager,
 		"ServiceLabels":       []string{v1alpha1.LabelExporterUID, v1alpha1.LabelManagedBy, v1alpha1.LabelExporter},
 		"SliceLabels":         []string{v1alpha1.LabelExporterUID, discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy},
+		"CascadeFinalizers":   []string{metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents},
+		"LabelExporter":       v1alpha1.LabelExporter,
+		"ServiceFields":       []string{"type", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "ports", "sessionAffinity", "internalTrafficPolicy"},
+		"PortName":            selection.PortName,
 		"ServiceName":         "^[a-z]([a-z0-9-]*[a-z0-9])?-jmx-[0-9a-f]{8}$",
 	}
 	parsed := template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "list": list, "join": join, "indent": indent})
@@ -111,6 +123,20 @@ func Files(commands Commands) (map[string][]byte, error) {
 	})
 	return files, err
 }
+
+// The fields of an ephemeral container that transport.Door sets, or the API server, and those
+// of its security context; resources is always there, and empty. Admission of a platform may
+// set privileged to false.
+var (
+	doorFields = []string{
+		"name", "targetContainerName", "image", "imagePullPolicy", "command", "env", "securityContext",
+		"terminationMessagePath", "terminationMessagePolicy", "resources",
+	}
+	doorSecurityFields = []string{
+		"runAsUser", "runAsGroup", "runAsNonRoot", "allowPrivilegeEscalation", "readOnlyRootFilesystem", "privileged", "capabilities",
+		"seccompProfile", "seLinuxOptions", "appArmorProfile",
+	}
+)
 
 // list returns a CEL list of strings, and join its elements.
 func list(elements []string) string { return "[" + join(elements) + "]" }

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,10 +59,14 @@ func Foreign(pod *corev1.Pod, names []string) []ForeignAnnotation {
 }
 
 // OwnsAnnotations reports whether the operator's field manager owns any annotation of
-// the pod.
-func OwnsAnnotations(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(Annotations(), func(name string) bool {
-		return slices.Contains(AnnotationManagers(pod, name), string(records.OwnerPodAnnotations))
+// the pod. Anybody may use the name of a field manager, so this proves nothing about the
+// operator.
+func OwnsAnnotations(pod *corev1.Pod) bool { return len(OwnAnnotations(pod)) > 0 }
+
+// OwnAnnotations returns the annotations of the pod that the operator's field manager owns.
+func OwnAnnotations(pod *corev1.Pod) []string {
+	return slices.DeleteFunc(Annotations(), func(name string) bool {
+		return !slices.Contains(AnnotationManagers(pod, name), string(records.OwnerPodAnnotations))
 	})
 }
 
@@ -70,9 +75,9 @@ func AnnotationManagers(pod *corev1.Pod, annotation string) []string {
 	return apply.Managers(pod, "metadata", "annotations", annotation)
 }
 
-// RemoveOwn removes from the pod read earlier what was removed from the pod in the API: the
-// operator's annotations.
-func RemoveOwn(pod *corev1.Pod) {
+// SetOwn brings a pod that was read earlier up to date with an apply of the operator's
+// annotations: those of its own that are not among them are gone.
+func SetOwn(pod *corev1.Pod, own map[string]string) {
 	for _, name := range Annotations() {
 		if slices.Equal(AnnotationManagers(pod, name), []string{string(records.OwnerPodAnnotations)}) {
 			delete(pod.Annotations, name)
@@ -81,15 +86,39 @@ func RemoveOwn(pod *corev1.Pod) {
 	pod.ManagedFields = slices.DeleteFunc(pod.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == string(records.OwnerPodAnnotations)
 	})
+	if len(own) == 0 {
+		return
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	maps.Copy(pod.Annotations, own)
+	pod.ManagedFields = append(pod.ManagedFields, metav1.ManagedFieldsEntry{
+		Manager: string(records.OwnerPodAnnotations), Operation: metav1.ManagedFieldsOperationApply,
+		FieldsV1: fieldsOf(annotationFields(slices.Collect(maps.Keys(own)))),
+	})
+}
+
+func annotationFields(names []string) *fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, name := range names {
+		set.Insert(fieldpath.MakePathOrDie("metadata", "annotations", name))
+	}
+	return set
+}
+
+func fieldsOf(set *fieldpath.Set) *metav1.FieldsV1 {
+	raw, err := set.ToJSON()
+	if err != nil { // paths of strings always serialize
+		panic(err)
+	}
+	return metav1.NewFieldsV1(string(raw))
 }
 
 // TrimManagedFields reduces a pod's managedFields, for the cache, to the owners of the
 // relevant annotations and the last change by another manager.
 func TrimManagedFields(pod *corev1.Pod) {
-	annotations := fieldpath.NewSet()
-	for _, name := range Annotations() {
-		annotations.Insert(fieldpath.MakePathOrDie("metadata", "annotations", name))
-	}
+	annotations := annotationFields(Annotations())
 	last := LastChange(pod)
 	var kept []metav1.ManagedFieldsEntry
 	for _, entry := range pod.ManagedFields {
@@ -98,11 +127,7 @@ func TrimManagedFields(pod *corev1.Pod) {
 		if set.Empty() && !isLast {
 			continue
 		}
-		raw, err := set.ToJSON()
-		if err != nil { // paths of strings always serialize
-			panic(err)
-		}
-		trimmed := metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: metav1.NewFieldsV1(string(raw))}
+		trimmed := metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: fieldsOf(set)}
 		if isLast {
 			trimmed.Time = entry.Time
 		}

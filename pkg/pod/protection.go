@@ -1,70 +1,163 @@
 package pod
 
 import (
+	"flag"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
-// Protection lists the kinds of pods and containers that the operator attaches to only
-// if its flags allow it, whatever an exporter selects: those with power over the node,
-// and those that the cluster or the operator itself depends on. The zero value allows
-// none.
+// Protection is what the operator does not attach to, whatever an exporter selects: the
+// powers that its flags do not allow. The zero value allows none.
 type Protection struct {
 	// OwnNamespace is the operator's own namespace; empty outside a cluster.
 	OwnNamespace string
-	// AllowKubeSystem allows pods in the namespace kube-system.
-	AllowKubeSystem bool
-	// AllowOwnNamespace allows pods in OwnNamespace.
-	AllowOwnNamespace bool
-	// AllowPrivileged allows privileged containers.
-	AllowPrivileged bool
-	// AllowHostPID allows pods with hostPID.
-	AllowHostPID bool
-	// AllowHostNetwork allows pods with hostNetwork.
-	AllowHostNetwork bool
+	// Allowed has the flags that are set, each with what it lists.
+	Allowed map[string][]string
+}
+
+// BindFlags defines the flag of each power.
+func (p *Protection) BindFlags(flags *flag.FlagSet) {
+	for _, power := range Powers() {
+		if power.List == "" {
+			flags.BoolFunc(power.Flag, power.Usage(), func(text string) error {
+				allowed, err := strconv.ParseBool(text)
+				if delete(p.Allowed, power.Flag); allowed {
+					p.allow(power.Flag)
+				}
+				return err
+			})
+			continue
+		}
+		flags.Func(power.Flag, power.Usage(), func(list string) error {
+			for value := range strings.SplitSeq(list, ",") {
+				parsed, err := power.parse(value)
+				if err != nil {
+					return err
+				}
+				p.allow(power.Flag, parsed)
+			}
+			return nil
+		})
+	}
+}
+
+func (p *Protection) allow(flag string, values ...string) {
+	if p.Allowed == nil {
+		p.Allowed = map[string][]string{}
+	}
+	p.Allowed[flag] = append(p.Allowed[flag], values...)
 }
 
 // Pod returns why the operator does not attach to a pod, as a sentence; empty if it may.
 func (p Protection) Pod(pod *corev1.Pod) string {
-	var is, flags []string
-	for _, kind := range []struct {
-		applies, allowed bool
-		is, flag         string
-	}{
-		{pod.Namespace == metav1.NamespaceSystem, p.AllowKubeSystem, "is in namespace " + metav1.NamespaceSystem, "--allow-kube-system"},
-		{p.OwnNamespace != "" && pod.Namespace == p.OwnNamespace, p.AllowOwnNamespace, "is in the operator's own namespace", "--allow-own-namespace"},
-		{pod.Spec.HostPID, p.AllowHostPID, "shares the node's process IDs (hostPID)", "--allow-host-pid"},
-		{pod.Spec.HostNetwork, p.AllowHostNetwork, "shares the node's network (hostNetwork)", "--allow-host-network"},
-	} {
-		if kind.applies && !kind.allowed {
-			is, flags = append(is, kind.is), append(flags, kind.flag)
-		}
-	}
-	return protected("The pod", is, flags)
+	return p.refusal("The pod", candidate{ownNamespace: p.OwnNamespace, pod: pod})
 }
 
 // Container returns why the operator does not attach to a container, as a sentence; empty
-// if it may. Each container is judged separately: an exec has the privileges of its own
-// container, and none of those of a privileged one in the same pod.
+// if it may. Each container is judged separately, because an exec has the powers of its own
+// container and none of others in the same pod, unless these share their process IDs: then
+// each reaches the files and the memory of the others. The operator's own ephemeral containers
+// have no power that their target lacks (pkg/transport), so they need no exception.
 func (p Protection) Container(pod *corev1.Pod, name string) string {
-	if refused := p.Pod(pod); refused != "" || p.AllowPrivileged {
+	if refused := p.Pod(pod); refused != "" {
 		return refused
 	}
-	if c := Named(pod, name); c != nil && c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
-		return protected("The container", []string{"is privileged"}, []string{"--allow-privileged"})
+	c := Named(pod, name)
+	if c == nil {
+		return ""
+	}
+	if refused := p.refusal("The container", candidate{pod: pod, container: c}); refused != "" {
+		return refused
+	}
+	for _, other := range sharingProcesses(pod, name) {
+		if refused := p.refusal("The container shares its process IDs ("+other.how+", which", candidate{pod: pod, container: &other.Container}); refused != "" {
+			return refused + other.until
+		}
 	}
 	return ""
 }
 
-func protected(subject string, is, flags []string) string {
+// refusal returns a sentence about the powers of a candidate that are not allowed.
+func (p Protection) refusal(subject string, c candidate) string {
+	var all, flags []string
+	for _, power := range Powers() {
+		if power.OfContainer != (c.container != nil) {
+			continue
+		}
+		found := power.found(c)
+		listed, allowed := p.Allowed[power.Flag]
+		switch {
+		case power.List != "":
+			found = power.without(listed, found)
+		case allowed:
+			found = nil
+		}
+		if len(found) > 0 {
+			words, flag := power.describe(found)
+			all, flags = append(all, words), append(flags, flag)
+		}
+	}
 	if len(flags) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(
-		"%s %s; the operator does not attach to it. To allow that, start the operator with %s.",
-		subject, strings.Join(is, " and "), strings.Join(flags, " and "))
+	return fmt.Sprintf("%s %s; the operator does not attach to it. To allow that, start the operator with %s.",
+		subject, strings.Join(all, " and "), strings.Join(flags, " and "))
+}
+
+// sharing is a container that shares process IDs with another one.
+type sharing struct {
+	corev1.Container
+	// how says by which field of the pod it shares them, and what it is.
+	how string
+	// until is a sentence that says for how long; empty for always.
+	until string
+}
+
+// sharingProcesses returns the containers that share their process IDs with a container of the
+// pod. Init containers that do not run have terminated, or will have before the others start.
+func sharingProcesses(pod *corev1.Pod, name string) []sharing {
+	var all []sharing
+	shared := ptr.Deref(pod.Spec.ShareProcessNamespace, false)
+	if shared {
+		for _, c := range pod.Spec.Containers {
+			all = append(all, sharing{Container: c, how: "shareProcessNamespace) with container " + c.Name})
+		}
+		for _, c := range pod.Spec.InitContainers {
+			if sidecar(c) || slices.ContainsFunc(Running(pod), func(r Container) bool { return r.Name == c.Name }) {
+				all = append(all, sharing{Container: c, how: "shareProcessNamespace) with container " + c.Name})
+			}
+		}
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		how := "targetContainerName"
+		if shared {
+			how = "shareProcessNamespace"
+		}
+		if (shared || c.TargetContainerName == name) && runs(pod, c.Name) {
+			all = append(all, sharing{withoutPtrace(c), how + ") with ephemeral container " + c.Name, " It attaches when the ephemeral container has ended."})
+		}
+	}
+	return all
+}
+
+// runs reports whether an ephemeral container runs. One that cannot start stays in the pod for ever.
+func runs(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Status.EphemeralContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Name == name && s.State.Running != nil
+	})
+}
+
+// withoutPtrace returns an ephemeral container without SYS_PTRACE, which kubectl debug adds by default
+// (k8s.io/kubectl pkg/cmd/debug/profiles.go): it reaches only the processes that it debugs.
+func withoutPtrace(c corev1.EphemeralContainer) corev1.Container {
+	container := corev1.Container(*c.EphemeralContainerCommon.DeepCopy())
+	if s := container.SecurityContext; s != nil && s.Capabilities != nil {
+		s.Capabilities.Add = slices.DeleteFunc(s.Capabilities.Add, func(added corev1.Capability) bool { return capability(string(added)) == "SYS_PTRACE" })
+	}
+	return container
 }
