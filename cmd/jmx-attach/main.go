@@ -34,10 +34,19 @@ func main() {
 	// If memory runs out, the kernel should kill this process and not the application
 	// (proc_pid_oom_score_adj(5)). Raising the value needs no privilege.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	hideFromDebuggers()
 	// An operation must finish even if the caller disconnects.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// hideFromDebuggers keeps processes of the same user, such as the JVM, from reading this
+// process' memory, and from tracing it to answer in its place (PR_SET_DUMPABLE in prctl(2)).
+// The files in /proc/<pid> belong to root from then on; a process may still read its own.
+func hideFromDebuggers() {
+	const prSetDumpable = 4                                              // PR_SET_DUMPABLE
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0) // it cannot fail
 }
 
 // run runs the command line and returns the exit code: 0 on success, 1 on a failure that

@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
+	if argument := os.Getenv(asAttacker); argument != "" {
+		attack(argument)
+	}
 	jvmtest.Main(m)
 }
 

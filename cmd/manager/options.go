@@ -93,12 +93,9 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.StringVar((*string)(&o.Transport), "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, regardless of spec.transport: Exec, EphemeralContainer, or Auto for both")
 	flags.StringVar(&o.door.Image, "door-image", "", "`image` of the ephemeral containers added to pods without a shell; the operator's own image if empty")
 	flags.DurationVar(&o.door.Idle, "door-idle", 15*time.Minute, "`duration` without a session after which such an ephemeral container exits; 0 keeps it running until its target exits")
-	flags.BoolVar(&o.Protection.AllowKubeSystem, "allow-kube-system", false, "allow attaching to pods in the namespace kube-system")
-	flags.BoolVar(&o.Protection.AllowOwnNamespace, "allow-own-namespace", false, "allow attaching to pods in the operator's own namespace")
-	flags.BoolVar(&o.Protection.AllowPrivileged, "allow-privileged", false, "allow attaching to privileged containers")
-	flags.BoolVar(&o.Protection.AllowHostPID, "allow-host-pid", false, "allow attaching to pods that share the process IDs of their node (hostPID)")
-	flags.BoolVar(&o.Protection.AllowHostNetwork, "allow-host-network", false, "allow attaching to pods that share the network of their node (hostNetwork); their metrics are served on the node's addresses")
+	o.Protection.BindFlags(flags)
 	flags.BoolVar(&o.RequireRulesLabel, "require-rules-label", false, "use only ConfigMaps with the label "+v1alpha1.LabelRules+", which config/tenants protects")
+	flags.IntVar(&o.MaxExporters, "max-exporters-per-namespace", 500, "maximum `number` of exporters of a namespace, the oldest first; nothing new is attached for others. 0 for no limit")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
@@ -128,6 +125,9 @@ func (o *options) check() error {
 	// find a worker even if all others hang.
 	if workers := transport.WorkersPerPlace * o.execs; o.Concurrent <= workers {
 		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d (%d times --max-execs), the number of pods that can wait for unresponsive containers and endpoints", o.Concurrent, workers, transport.WorkersPerPlace)
+	}
+	if o.MaxExporters < 0 {
+		return fmt.Errorf("--max-exporters-per-namespace=%d: must be 0 or more", o.MaxExporters)
 	}
 	if o.HealthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.HealthCheckInterval)

@@ -38,7 +38,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	manager.LogStamp(ctrl.Log, clientset.Discovery())
+	o.IgnoreStamps = !manager.Stamps(ctrl.Log, clientset.Discovery())
 	streams := metrics.CountStreams(transport.NewStreams(config, clientset.CoreV1().RESTClient()))
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
 	limits.OnWait(metrics.CountWaiting)

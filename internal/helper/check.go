@@ -25,11 +25,12 @@ func check(ctx context.Context, req helperapi.Request, report *helperapi.Report)
 	}
 	report.Processes = []helperapi.Process{describe(p)}
 	process := &report.Processes[0]
-	dir, unlock, err := lockStaged(ctx, req, p)
+	dir, turn, err := lockStaged(ctx, req, p)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer dir.Close()
+	defer turn.Close()
 	if !dir.Has(*req.Candidate) {
 		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is missing or not what was staged.", req.Candidate.Name)
 	}

@@ -26,6 +26,7 @@ func (h Helper) Hello() helperapi.Hello {
 		Instance:      instance(string(mounts)),
 		InitStartTime: start,
 		Files:         slices.Collect(maps.Keys(h.Beside)),
+		OptionNames:   true,
 	}
 }
 

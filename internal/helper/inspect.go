@@ -25,13 +25,15 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	var exporters []exporterIn
 	for _, p := range found {
 		process, openFiles, err := observe(ctx, req, p)
+		if err == nil {
+			process.Excluded, err = excluded(p, rules)
+		}
 		if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		process.Excluded = excluded(p, rules)
 		process.Memory = memoryOf(p)
 		if foreignJar(process) == nil {
 			process.Exporter = stockExporter(p, openFiles)

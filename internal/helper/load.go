@@ -37,11 +37,12 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if process.Exporter, err = refuseBesideStock(ctx, p); err != nil {
 		return err
 	}
-	dir, unlock, err := lockStaged(ctx, req, p)
+	dir, turn, err := lockStaged(ctx, req, p)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer dir.Close()
+	defer turn.Close()
 	if err := dir.Verify(*req.Desired); err != nil {
 		return err
 	}
@@ -57,6 +58,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if err != nil {
 		return err
 	}
+	turn.Confirm()
 	if self, err := os.Executable(); err == nil { // otherwise prune could remove this helper's own file
 		dir.Prune(path.Base(self), req.Desired.Agent)
 	}
@@ -64,8 +66,8 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 }
 
 // lockStaged opens the agent directory that a JVM sees, to which files were staged, and
-// acquires the JVM's lock. unlock ends both.
-func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir *directory.Directory, unlock func(), err error) {
+// acquires the JVM's lock. The caller closes both.
+func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir *directory.Directory, turn *directory.Turn, err error) {
 	if err := refuseTmp(req, p); err != nil {
 		return nil, nil, err
 	}
@@ -76,17 +78,11 @@ func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir 
 	if err != nil {
 		return nil, nil, err
 	}
-	turn, err := dir.Turn(p)
-	if err != nil {
+	if turn, err = dir.Lock(ctx, p); err != nil {
 		dir.Close()
 		return nil, nil, err
 	}
-	unlock = func() { turn.Close(); dir.Close() }
-	if err := turn.Lock(ctx); err != nil {
-		unlock()
-		return nil, nil, err
-	}
-	return dir, unlock, nil
+	return dir, turn, nil
 }
 
 func checkDesired(d *helperapi.Desired) error {

@@ -4,12 +4,14 @@ package helper
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -140,6 +142,53 @@ func TestBusy(t *testing.T) {
 	wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonBusy)
 	f.Close()
 	wantReason(t, do(t, helperapi.VerbLoad, req), "")
+	app.Unharmed()
+}
+
+// A helper that came to the lock before a load does not undo it, also if the load found the agent
+// serving: the operator that asked for an unload has given it up, and relies on the load.
+func TestTurnBeforeLoad(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	req := staged(t, app)
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
+	p := processOf(t, req.Target)
+	dir, err := directoryIn(p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	turn, err := dir.Turn(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer turn.Close()
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
+	var failed *helperapi.Error
+	if err := turn.Lock(t.Context()); !errors.As(err, &failed) || failed.Reason != helperapi.ReasonBusy {
+		t.Errorf("the helper that came before goes ahead (%v), want %s", err, helperapi.ReasonBusy)
+	}
+	app.Unharmed()
+}
+
+// An unload that still looks at the JVM while a load finds the agent serving does not stop it.
+func TestLoadDuringUnload(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	req := staged(t, app)
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
+	var looked atomic.Bool
+	set(t, &property, func(p jvm.Process, ctx context.Context, name string) (string, bool, error) {
+		if looked.CompareAndSwap(false, true) {
+			wantReason(t, do(t, helperapi.VerbLoad, req), "")
+		}
+		return p.Property(ctx, name)
+	})
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), helperapi.ReasonBusy)
+	if scrape(req.Desired.Port) == "" {
+		t.Error("the agent was stopped after a load found it serving")
+	}
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
 	app.Unharmed()
 }
 

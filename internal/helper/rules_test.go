@@ -3,12 +3,14 @@
 package helper
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
@@ -20,6 +22,9 @@ func TestRules(t *testing.T) {
 	})
 	exclude := func(mainClass, argument string) helperapi.ProcessRule {
 		return helperapi.ProcessRule{Action: helperapi.RuleExclude, MainClass: mainClass, Argument: argument}
+	}
+	option := func(name string) []helperapi.ProcessRule {
+		return []helperapi.ProcessRule{{Action: helperapi.RuleExclude, OptionName: name}}
 	}
 	include := func(mainClass, argument string) helperapi.ProcessRule {
 		return helperapi.ProcessRule{Action: helperapi.RuleInclude, MainClass: mainClass, Argument: argument}
@@ -38,6 +43,13 @@ func TestRules(t *testing.T) {
 		"part of an option":             {[]helperapi.ProcessRule{exclude("", "role=worker")}, false},
 		"argument with a newline":       {[]helperapi.ProcessRule{exclude("", "-Dnote=.*second")}, true},
 		"a line of an argument":         {[]helperapi.ProcessRule{exclude("", "(?m)^second$")}, false},
+		"name of an option":             {option("-Drole"), true},
+		"name without a value":          {option("-c[lp]"), true},
+		"part of a name":                {option("role"), false},
+		"name and value":                {option("-Drole=worker"), false},
+		"name, and anything":            {option("-Drole.*"), true},
+		"a value":                       {option(".*worker.*"), false},
+		"no name":                       {option("App|.*jar"), false},
 		"program's name":                {[]helperapi.ProcessRule{exclude("", ".*/bin/java")}, false},
 		"environment":                   {[]helperapi.ProcessRule{exclude("", ".*environment.*")}, false},
 		"both conditions":               {[]helperapi.ProcessRule{exclude("App", "-Drole=worker")}, true},
@@ -64,6 +76,7 @@ func TestBadRules(t *testing.T) {
 		says string
 	}{
 		"main class":         {helperapi.ProcessRule{Action: helperapi.RuleExclude, MainClass: "("}, "Rule 2: mainClass: error parsing regexp: missing closing ): `(`."},
+		"name of an option":  {helperapi.ProcessRule{Action: helperapi.RuleExclude, OptionName: "a**{"}, "Rule 2: optionName: error parsing regexp: invalid nested repetition operator: `**`."},
 		"argument":           {helperapi.ProcessRule{Action: helperapi.RuleExclude, Argument: "a{2,1}"}, "Rule 2: argument: error parsing regexp: invalid repeat count: `{2,1}`."},
 		"out of the anchors": {helperapi.ProcessRule{Action: helperapi.RuleExclude, MainClass: "a)|(b"}, "Rule 2: mainClass: error parsing regexp: unexpected ): `a)|(b`."},
 		"not RE2":            {helperapi.ProcessRule{Action: helperapi.RuleExclude, MainClass: "(?=a)"}, "Rule 2: mainClass: error parsing regexp: invalid or unsupported Perl syntax: `(?=`."},
@@ -82,5 +95,91 @@ func TestBadRules(t *testing.T) {
 	wantReason(t, report, helperapi.ReasonBadRequest)
 	if !strings.Contains(report.Error.Message, "65 rules") {
 		t.Errorf("said %q", report.Error.Message)
+	}
+}
+
+// A search by patterns reads an argument with its value, one character after another, although
+// only its result leaves the container. A pattern for the names of options reads no value.
+func TestArgumentsSearched(t *testing.T) {
+	const secret = "hush7"
+	jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Dpassword=" + secret}})
+	read := func(rule func(pattern string) helperapi.ProcessRule) string {
+		const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
+		matches := func(pattern string) bool {
+			report := do(t, helperapi.VerbInspect, helperapi.Request{Rules: []helperapi.ProcessRule{rule(pattern)}})
+			wantReason(t, report, "")
+			return report.Processes[0].Excluded
+		}
+		known := ""
+		for matches("-Dpassword=" + known + "[" + alphabet + "].*") {
+			left := alphabet
+			for len(left) > 1 {
+				half := left[:len(left)/2]
+				if !matches("-Dpassword=" + known + "[" + half + "].*") {
+					half = left[len(left)/2:]
+				}
+				left = half
+			}
+			known += left
+		}
+		return known
+	}
+	got := read(func(pattern string) helperapi.ProcessRule {
+		return helperapi.ProcessRule{Action: helperapi.RuleExclude, Argument: pattern}
+	})
+	if got != secret {
+		t.Errorf("a search in whole arguments read %q, so this test proves nothing", got)
+	}
+	got = read(func(pattern string) helperapi.ProcessRule {
+		return helperapi.ProcessRule{Action: helperapi.RuleExclude, OptionName: pattern}
+	})
+	if got != "" {
+		t.Errorf("a search in names of options read %q", got)
+	}
+}
+
+// An argument that is too long is not compared, and the others are. A rule that excludes
+// matches if such an argument may be what it is about; one that includes does not.
+func TestLongCommandLine(t *testing.T) {
+	long, most := "-Dlong="+strings.Repeat("x", maxCompared), "-Dmost="+strings.Repeat("x", maxCompared-len("-Dmost="))
+	jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Dfirst", long, most, "-Dlast"}})
+	rule := func(action helperapi.RuleAction, name, argument string) helperapi.ProcessRule {
+		return helperapi.ProcessRule{Action: action, OptionName: name, Argument: argument}
+	}
+	all := rule(helperapi.RuleExclude, "", "")
+	for name, test := range map[string]struct {
+		rules []helperapi.ProcessRule
+		want  bool
+	}{
+		"the name of an option before it": {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "-Dfirst", "")}, true},
+		"its name":                        {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "-Dlong", "")}, true},
+		"the name of an option after it":  {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "-Dlast", "")}, true},
+		"a name that is not there":        {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "-Dother", "")}, false},
+		"it is excluded":                  {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "", "-Dlong=x+")}, true},
+		"it may be excluded":              {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "", "-Dlong=x+y")}, true},
+		"anything may be excluded":        {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "", ".*y")}, true},
+		"an argument that is not there":   {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "", "-Dother.*")}, false},
+		"an argument as long as allowed":  {[]helperapi.ProcessRule{rule(helperapi.RuleInclude, "", "-Dmost=x+"), all}, false},
+		"it begins as one of others may":  {[]helperapi.ProcessRule{rule(helperapi.RuleExclude, "", "-Dother|-Dwhich")}, true},
+		"it is included":                  {[]helperapi.ProcessRule{rule(helperapi.RuleInclude, "", "-Dlong=x+"), all}, true},
+		"another one is included":         {[]helperapi.ProcessRule{rule(helperapi.RuleInclude, "", "-Dlast"), all}, false},
+	} {
+		report := do(t, helperapi.VerbInspect, helperapi.Request{Rules: test.rules})
+		wantReason(t, report, "")
+		if got := report.Processes[0].Excluded; got != test.want {
+			t.Errorf("%s: got excluded %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// A process whose command line cannot be read is neither excluded nor attached to.
+func TestCommandLineUnreadable(t *testing.T) {
+	rules, err := compileRules([]helperapi.ProcessRule{{Action: helperapi.RuleExclude, Argument: "-Drole=backup"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := jvm.Process{PID: os.Getpid()} // another process has its ID
+	if got, err := excluded(gone, rules); err == nil || typed(err).Reason != helperapi.ReasonProcessGone {
+		t.Errorf("got excluded %t, %v, want %s", got, err, helperapi.ReasonProcessGone)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // unload stops the agent and removes the files written for it. If the process has exited,
@@ -23,6 +24,11 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	if err != nil {
 		return err
 	}
+	dir, turn, missing := turnIn(p)
+	if missing == nil {
+		defer dir.Close()
+		defer turn.Close()
+	}
 	process, _, err := observe(ctx, req, p)
 	if err != nil {
 		return err
@@ -31,19 +37,12 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	if err := foreignJar(process); err != nil {
 		return err
 	}
-	dir, err := directoryIn(p, process.AgentJarOpen)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(missing, fs.ErrNotExist) && !process.AgentJarOpen {
 		return nil
 	}
-	if err != nil {
-		return err
+	if missing != nil {
+		return missing
 	}
-	defer dir.Close()
-	turn, err := dir.Turn(p)
-	if err != nil {
-		return err
-	}
-	defer turn.Close()
 	if err := turn.Lock(ctx); err != nil {
 		return err
 	}
@@ -57,6 +56,27 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	}
 	report.AgentsLeft = !dir.LastAgent(p)
 	return dir.Clear(p)
+}
+
+// turnIn opens the agent directory that a JVM sees, which it creates if the JVM has loaded
+// the agent from there, and returns a place at the JVM's lock. Unload takes it before it
+// reads the mark, which may take long: its operator may be killed meanwhile, and the next
+// one load the agent. The caller closes both.
+func turnIn(p jvm.Process) (*directory.Directory, *directory.Turn, error) {
+	loaded, err := agentLoaded(p)
+	if isForeign(err) { // nothing is written beside a foreign jar
+		return nil, nil, err
+	}
+	dir, err := directoryIn(p, loaded)
+	if err != nil {
+		return nil, nil, err
+	}
+	turn, err := dir.Turn(p)
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, turn, nil
 }
 
 // stop requests the agent to stop, and waits until it reports that it did.

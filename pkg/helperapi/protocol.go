@@ -93,8 +93,13 @@ type ProcessRule struct {
 	MainClass string `json:"mainClass,omitempty"`
 	// Argument is a regular expression (RE2) that must match all of one argument of the
 	// command line, either of the JVM or of the application. Arguments may contain
-	// secrets and are never reported, only the result is.
+	// secrets and are never reported. The result alone reveals them to whoever may try many
+	// expressions, who therefore needs the right to read them.
 	Argument string `json:"argument,omitempty"`
+	// OptionName is a regular expression (RE2) that must match all of the name of one option
+	// on the command line: an argument that begins with "-", up to its first "=". A helper
+	// that knows it reports Hello.OptionNames.
+	OptionName string `json:"optionName,omitempty"`
 }
 
 // RuleAction is the effect of a ProcessRule on matching processes.

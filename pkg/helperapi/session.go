@@ -54,6 +54,9 @@ type Hello struct {
 	// Files are the files that the helper has beside it: VerbStage uses these instead of
 	// requesting their contents.
 	Files []File `json:"files,omitempty"`
+	// OptionNames reports that the helper knows ProcessRule.OptionName. An older one would
+	// take a rule with nothing else for a rule that matches every process.
+	OptionNames bool `json:"optionNames,omitempty"`
 }
 
 // Call requests one operation.

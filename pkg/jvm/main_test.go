@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,6 +19,14 @@ func TestMain(m *testing.M) {
 	StartTimeout = 0 // the tests' applications report when they are up
 	if target := os.Getenv(foreignTarget); target != "" {
 		otherUser(target)
+		return
+	}
+	if user, err := strconv.Atoi(os.Getenv(actsAs)); err == nil {
+		actAs(user)
+		return
+	}
+	if pid, err := strconv.Atoi(os.Getenv(attacked)); err == nil {
+		attackOn(pid)
 		return
 	}
 	jvmtest.Main(m)

@@ -3,7 +3,6 @@
 package jvm
 
 import (
-	"fmt"
 	"io/fs"
 	"syscall"
 	"time"
@@ -97,7 +96,7 @@ func (p Process) tmpWritable() bool {
 			return err
 		}
 		defer dir.Close()
-		const writeAndSearch = 2 | 1
-		return syscall.Access(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), writeAndSearch)
+		const writeAndSearch, effectiveIDs = 2 | 1, 0x200 // W_OK and X_OK, AT_EACCESS
+		return syscall.Faccessat(int(dir.Fd()), ".", writeAndSearch, effectiveIDs)
 	}) == nil
 }

@@ -20,8 +20,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// Annotate applies the operator's annotations to the pod, unless others own some of
-// them.
+// Annotate applies the operator's annotations to the pod. If others own some of those for
+// scrapes, it applies only the one that shows that an agent is in the pod.
 type Annotate struct{ Tools }
 
 // Phase implements statemachine.Step.
@@ -34,7 +34,11 @@ func (Annotate) OnlyObserves() {}
 // Ensure implements statemachine.Step.
 func (a Annotate) Ensure(ctx context.Context, s *Situation) statemachine.Outcome {
 	if foreign := pod.ForeignScrape(s.Pod); len(foreign) > 0 {
-		if err := a.withdraw(ctx, s.Pod); err != nil {
+		err := a.reduce(ctx, s.Pod, agentFlag(s))
+		if refusesAnnotations(err) { // the flag helps only to find the pod again
+			err = a.reduce(ctx, s.Pod, nil)
+		}
+		if err != nil {
 			return annotationFailed(err)
 		}
 		return record.NotDone(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
@@ -46,16 +50,25 @@ func (a Annotate) Ensure(ctx context.Context, s *Situation) statemachine.Outcome
 	if restores != nil && restores.Count > maxRestores {
 		return record.NotDone(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod, missing(s)))
 	}
-	if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
+	if err := a.apply(ctx, s.Pod, annotations(s)); err != nil {
 		return annotationFailed(err)
 	}
 	s.Status().Restores = restores
 	return record.Done()
 }
 
-// Undo implements statemachine.Step.
+// Undo implements statemachine.Step. As long as an agent stays in the pod, or it still has to be
+// searched for agents, it keeps the annotation that shows that.
 func (a Annotate) Undo(ctx context.Context, s *Situation) statemachine.Outcome {
-	if err := a.withdraw(ctx, s.Pod); err != nil {
+	var kept map[string]string
+	switch {
+	case !s.flagged():
+	case s.Exporter != nil:
+		kept = agentFlag(s)
+	case s.unsearched && !s.DetachIsOver():
+		kept = flag(s)
+	}
+	if err := a.reduce(ctx, s.Pod, kept); err != nil {
 		return annotationFailed(err)
 	}
 	s.Status().Restores = nil // what the operator withdrew, nobody removed
@@ -99,27 +112,44 @@ func wereThere(s *Situation) bool {
 	}, c.Reason))
 }
 
-// withdraw removes the operator's annotations from the pod, if there are any.
-func (a Annotate) withdraw(ctx context.Context, from *corev1.Pod) error {
-	if !pod.OwnsAnnotations(from) {
+// reduce reduces the operator's annotations of the pod to those that are kept.
+func (a Annotate) reduce(ctx context.Context, from *corev1.Pod, kept map[string]string) error {
+	own := pod.OwnAnnotations(from)
+	if len(own) == len(kept) && !slices.ContainsFunc(own, func(name string) bool { return kept[name] != from.Annotations[name] }) {
 		return nil
 	}
-	if err := a.Writer.PodAnnotations(ctx, from, nil); err != nil && !apply.IsGone(err) {
+	if err := a.apply(ctx, from, kept); !apply.IsGone(err) {
 		return err
 	}
-	pod.RemoveOwn(from)
 	return nil
 }
+
+// apply applies the operator's annotations to the pod, also to the one in memory: what follows in
+// this reconcile compares with it.
+func (a Annotate) apply(ctx context.Context, to *corev1.Pod, own map[string]string) error {
+	err := a.Writer.PodAnnotations(ctx, to, own)
+	if err == nil {
+		pod.SetOwn(to, own)
+	}
+	return err
+}
+
+// refusesAnnotations reports whether a write failed because of the annotations that it adds.
+func refusesAnnotations(err error) bool {
+	return len(apply.ConflictingManagers(err)) > 0 || denied(err)
+}
+
+func denied(err error) bool { return err != nil && (apierrors.IsForbidden(err) || text.Denied(err)) }
 
 func annotationFailed(err error) statemachine.Outcome {
 	var o statemachine.Outcome
 	switch managers := apply.ConflictingManagers(err); {
 	case len(managers) > 0:
 		o = record.NotDone(v1alpha1.ReasonAnnotationConflict,
-			fmt.Sprintf("The pod's prometheus.io annotations belong to %s; the operator does not add its own.", strings.Join(managers, ", ")))
+			fmt.Sprintf("Annotations of the pod that the operator would add belong to %s; it adds none.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
 		o = record.NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
-	case apierrors.IsForbidden(err), text.Denied(err):
+	case denied(err):
 		o = record.NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy denied the pod's annotations: "+text.Denial(err)+".")
 	default:
 		o = record.NotDone(v1alpha1.ReasonAPIError, "Applying the pod's annotations failed; retrying.")

@@ -1,14 +1,19 @@
 package steps
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // The count of restores of removed annotations within the window.
@@ -97,6 +102,68 @@ func TestMisleads(t *testing.T) {
 		s.Pod.Annotations[v1alpha1.AnnotationPort] = "9400"
 		if got := misleads(s.Situation); got != tc.want {
 			t.Errorf("%s: Misleads: got %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
+// writing is a PodWriter that fails to write the flag with an error, and keeps what was written.
+type writing struct {
+	err   error
+	wrote []map[string]string
+}
+
+// PodAnnotations implements PodWriter.
+func (w *writing) PodAnnotations(_ context.Context, _ *corev1.Pod, annotations map[string]string) error {
+	if _, flags := annotations[v1alpha1.AnnotationFlag]; flags && w.err != nil {
+		return w.err
+	}
+	w.wrote = append(w.wrote, annotations)
+	return nil
+}
+
+// Annotations that were withdrawn are applied again in the same reconcile, although the flag
+// stayed on the pod.
+func TestAnnotatedAfterWithdrawal(t *testing.T) {
+	s := aSituation(serving("a", 9400), serving("b", 9404))
+	s.Attachment.Name = "app-0"
+	s.annotatedBy(string(records.OwnerPodAnnotations), "9400")
+	w := &writing{}
+	s.Writer = w
+	step := Annotate{s.Tools}
+	if got := step.Undo(t.Context(), s.Situation); got.Reason != "" {
+		t.Fatalf("withdrawal: got %s (%s)", got.Reason, got.Message)
+	}
+	for range 2 { // then there is nothing more to apply
+		if got := step.Ensure(t.Context(), s.Situation); got.Reason != "" {
+			t.Fatalf("annotating: got %s (%s)", got.Reason, got.Message)
+		}
+	}
+	if diff := cmp.Diff([]map[string]string{flag(s.Situation), annotations(s.Situation)}, w.wrote); diff != "" {
+		t.Errorf("annotations written (-want +got):\n%s", diff)
+	}
+}
+
+// Beside annotations of others, a flag that cannot be written changes nothing of what a user is
+// told: the foreign annotations.
+func TestFlagBesideForeignAnnotations(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a policy denies it":        {apierrors.NewForbidden(pods, "app-0", nil), v1alpha1.ReasonAnnotationConflict},
+		"somebody else owns it":     {apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "zed"`}}, "conflict"), v1alpha1.ReasonAnnotationConflict},
+		"the API server is failing": {apierrors.NewInternalError(context.DeadlineExceeded), v1alpha1.ReasonAPIError},
+	} {
+		s := aSituation(serving("a", 9400))
+		s.Pod.ObjectMeta = podWith(map[string][]string{"helm": {v1alpha1.AnnotationPort}}).ObjectMeta
+		s.Writer = &writing{err: tc.err}
+		got := Annotate{s.Tools}.Ensure(t.Context(), s.Situation)
+		if got.Reason != tc.want {
+			t.Errorf("%s: got %s (%s), want %s", name, got.Reason, got.Message, tc.want)
+		}
+		if want := conflictMessage(s.Pod, pod.ForeignScrape(s.Pod)); tc.want == v1alpha1.ReasonAnnotationConflict && got.Message != want {
+			t.Errorf("%s: message: got %q, want %q", name, got.Message, want)
 		}
 	}
 }

@@ -31,6 +31,20 @@ func annotations(s *Situation) map[string]string {
 	return own
 }
 
+// flag returns the annotation by which the operator finds an attached pod without its record
+// (internal/controller/orphan).
+func flag(s *Situation) map[string]string {
+	return map[string]string{v1alpha1.AnnotationFlag: s.Attachment.Name}
+}
+
+// agentFlag returns the annotation of flag if an agent may be in the pod; nil otherwise.
+func agentFlag(s *Situation) map[string]string {
+	if len(s.Agents()) == 0 && len(record.UnseenPorts(s.Status())) == 0 {
+		return nil
+	}
+	return flag(s)
+}
+
 func annotated(s *Situation) bool {
 	if p := annotatedJVM(s); p == nil || p.Endpoint == nil || !pod.OwnsAnnotations(s.Pod) {
 		return false
@@ -88,13 +102,14 @@ func canAnnotate(s *Situation) bool {
 
 // misleads reports whether the operator's annotations point to a port where no JVM is
 // known to serve, because it is gone. They do not mislead if the primary JVM now serves
-// another port, which they are about to name, or if a lost record is not yet restored
-// and the endpoint is published.
+// another port, which they are about to name, or if a lost record is not yet restored,
+// or cannot be, and the endpoint is published.
 func misleads(s *Situation) bool {
 	named := func(port int32) bool { return strconv.Itoa(int(port)) == s.Pod.Annotations[v1alpha1.AnnotationPort] }
-	known := func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && (p.Primary || named(p.Endpoint.Port)) }
-	lost := !record.EndpointsKnown(s.Status()) && slices.ContainsFunc(s.Published, func(e PublishedEndpoint) bool {
-		return e.Address == s.Pod.Status.PodIP && named(e.Port)
+	serves := func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && (p.Primary || named(p.Endpoint.Port)) }
+	known, unseen := record.EndpointsKnown(s.Status()), record.UnseenPorts(s.Status())
+	lost := slices.ContainsFunc(s.Published, func(e PublishedEndpoint) bool {
+		return e.Address == s.Pod.Status.PodIP && named(e.Port) && (!known || slices.Contains(unseen, e.Port))
 	})
-	return pod.OwnsAnnotations(s.Pod) && !lost && s.Find(known) == nil
+	return pod.OwnsAnnotations(s.Pod) && !lost && s.Find(serves) == nil
 }

@@ -28,6 +28,9 @@ type Requester struct {
 // requires.
 type Authority interface {
 	MayAttach(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
+	// MayExec reports whether the requester may execute commands in the pods of the
+	// exporter's namespace, and so read their command lines.
+	MayExec(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
 	// MayRead reports whether the requester may get a Secret, which attaching copies
 	// into pods.
 	MayRead(ctx context.Context, who Requester, secret types.NamespacedName) (bool, error)
@@ -83,7 +86,7 @@ func Unauthorized(ctx context.Context, authority Authority, exporter *v1alpha1.P
 	case who == nil:
 		return nil
 	}
-	allowed, err := authority.MayAttach(ctx, *who, client.ObjectKeyFromObject(exporter))
+	lacks, err := lacking(ctx, authority, *who, exporter)
 	undecided, ok := errors.AsType[*UndecidedError](err)
 	switch {
 	case ok:
@@ -97,11 +100,31 @@ func Unauthorized(ctx context.Context, authority Authority, exporter *v1alpha1.P
 		return &o
 	case err != nil:
 		return new(failed(err))
-	case allowed:
+	case lacks == nil:
 		return nil
 	}
-	return refused("User %q, who wrote the exporter's spec, may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
-		who.Name(), exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
+	return refused("User %q, who wrote the exporter's spec, %s in namespace %s%s; nothing new is attached. "+how, who.Name(), lacks.right, exporter.Namespace, lacks.needs, lacks.how)
+}
+
+// lack is what a requester lacks, as parts of a message.
+type lack struct{ right, needs, how string }
+
+// lacking returns which right the requester lacks that the exporter's spec takes; nil if none.
+func lacking(ctx context.Context, authority Authority, who Requester, exporter *v1alpha1.PrometheusJmxExporter) (*lack, error) {
+	name := client.ObjectKeyFromObject(exporter)
+	allowed, err := authority.MayAttach(ctx, who, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !allowed:
+		return &lack{"may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com", "", "bind the role jmx-exporter-operator-attach to the user in that namespace,"}, nil
+	case !readsArguments(exporter):
+		return nil, nil
+	}
+	if allowed, err = authority.MayExec(ctx, who, name); err != nil || allowed {
+		return nil, err
+	}
+	return &lack{"may not create pods/exec", ", which spec.processes[].wholeArgument requires, since it reads arguments", "use spec.processes[].argument instead, bind a role with that right to the user in that namespace,"}, nil
 }
 
 // maxUser is the maximum length of a user name in a message, in bytes.

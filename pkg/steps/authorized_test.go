@@ -19,15 +19,21 @@ import (
 
 // authority is an Authority that allows some users, and records the reviewed users.
 type authority struct {
-	allows string
-	fails  error
-	asked  []Requester
+	allows, executes string
+	fails            error
+	asked            []Requester
 }
 
 // MayAttach implements Authority.
 func (a *authority) MayAttach(_ context.Context, who Requester, _ types.NamespacedName) (bool, error) {
 	a.asked = append(a.asked, who)
 	return who.User == a.allows, a.fails
+}
+
+// MayExec implements Authority.
+func (a *authority) MayExec(_ context.Context, who Requester, _ types.NamespacedName) (bool, error) {
+	a.asked = append(a.asked, who)
+	return who.User == a.executes, a.fails
 }
 
 // MayRead implements Authority.
@@ -92,6 +98,38 @@ func TestNotAuthorized(t *testing.T) {
 			}
 			if tc.want == v1alpha1.ReasonNotAuthorized && (got.Kind != statemachine.Failed || got.RetryAfter != AuthorityPeriod || s.inspectAfter() != AuthorityPeriod) {
 				t.Errorf("retry: got %s and inspectAfter %s, want AuthorityPeriod", got.RetryAfter, s.inspectAfter())
+			}
+		})
+	}
+}
+
+// A rule that reads arguments takes the right to exec, and one for the names of options none.
+func TestArgumentsTakeExec(t *testing.T) {
+	whole := []v1alpha1.ProcessRule{{}, {WholeArgument: "-Da=.*"}}
+	for name, tc := range map[string]struct {
+		rules    []v1alpha1.ProcessRule
+		executes string
+		fails    error
+		want     string
+		reviews  int
+	}{
+		"no rules":                           {reviews: 1},
+		"names of options":                   {rules: []v1alpha1.ProcessRule{{Argument: "-Da"}}, reviews: 1},
+		"whole arguments, with the right":    {rules: whole, executes: "alice", reviews: 2},
+		"whole arguments, without the right": {rules: whole, want: v1alpha1.ReasonNotAuthorized, reviews: 2},
+		"whole arguments, without an answer": {rules: whole, fails: errors.New("no"), want: v1alpha1.ReasonAPIError, reviews: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := aSituation()
+			s.stamped("alice", "[]")
+			s.Exporter.Spec.Processes = tc.rules
+			asked := &authority{allows: "alice", executes: tc.executes, fails: tc.fails}
+			reason := ""
+			if got := Unauthorized(t.Context(), asked, s.Exporter); got != nil {
+				reason = got.Reason
+			}
+			if reason != tc.want || len(asked.asked) != tc.reviews {
+				t.Errorf("got %q after %d reviews, want %q after %d", reason, len(asked.asked), tc.want, tc.reviews)
 			}
 		})
 	}

@@ -224,6 +224,11 @@ var decided = map[string]map[string]func(*scene){
 			s.Status().DetachStartTime = new(metav1.NewTime(s.Now.Add(-time.Hour)))
 			s.Begun = s.Status()
 		},
+		"the timeout has passed, and a finalizer keeps the record": func(s *scene) {
+			s.Status().DetachStartTime = new(metav1.NewTime(s.Now.Add(-time.Hour)))
+			s.Status().Attempt = &v1alpha1.Attempt{NextTime: new(metav1.NewTime(s.Now.Add(time.Minute)))}
+			s.Begun = s.Status()
+		},
 		"the container has ended":  func(s *scene) { s.Pod.Status.ContainerStatuses = nil },
 		"the record was recreated": func(s *scene) { s.Status().Containers, s.Status().Processes = nil, nil; s.Begun = s.Status() },
 	},

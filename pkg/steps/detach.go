@@ -19,7 +19,8 @@ var Detach = []Decision{AwaitHalt, Release, UndoAll}
 
 // The moves of a detach that are more than a Change.
 type (
-	// Hold writes the record as it is, and ends the reconcile.
+	// Hold writes the record as it is, and ends the reconcile. The next one follows after a
+	// time; after an event only, if that is 0.
 	Hold struct{ After time.Duration }
 	// PersistDetaching records that the pod is being detached, before the first operation
 	// in it: its timeout starts there.
@@ -90,8 +91,12 @@ func (m NoteFailure) Apply(s *Situation) error {
 const defaultDetachTimeout = 2 * time.Minute
 
 // Release decides, before anything is stopped, what no longer points to the pod: the
-// annotations go first. A record that was lost is completed.
+// annotations go first. A record that was lost is completed. One that outlives its detach,
+// because a finalizer keeps it, is tried again only after a time.
 func Release(s *Situation) ([]Move, error) {
+	if a := s.Begun.Attempt; s.DetachIsOver() && a != nil && a.NextTime != nil && a.NextTime.After(s.Time) {
+		return []Move{Hold{a.NextTime.Sub(s.Time)}}, nil
+	}
 	d := draftOf(s)
 	switch status := d.Status(); {
 	case status.DetachStartTime == nil:
@@ -175,18 +180,16 @@ func (s *Situation) DetachIsOver() bool {
 // without having inspected all containers since. Otherwise a pod that was never inspected
 // has nothing of the operator in it.
 func (s *Situation) recordLost() bool {
-	marked := s.Begun.DetachStartTime != nil || s.Pod.Annotations[v1alpha1.AnnotationFlag] != ""
+	if len(record.UnseenPorts(s.Begun)) > 0 {
+		return true
+	}
+	marked := s.Begun.DetachStartTime != nil || s.flagged()
 	if !slices.ContainsFunc(s.Begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil }) {
 		return marked || s.Begun.Revision != "" || len(s.Begun.Processes) > 0 || s.Attachment.Spec.Exporter.UID == ""
 	}
 	attached := slices.ContainsFunc(s.Begun.Processes, func(p v1alpha1.JavaProcess) bool { return p.Intent != nil || p.Adopted })
 	found := slices.ContainsFunc(s.Begun.Processes, func(p v1alpha1.JavaProcess) bool { return p.AgentFound })
 	return !record.EndpointsKnown(s.Begun) && !attached && (marked || found)
-}
-
-// Agents returns the processes of the record that have an agent of the operator.
-func (s *Situation) Agents() []*v1alpha1.JavaProcess {
-	return s.Filter(func(p *v1alpha1.JavaProcess) bool { return record.MayHaveAgent(p) && record.Runs(s.Pod, p) })
 }
 
 // Place says where a process is, for the middle of a sentence.

@@ -68,7 +68,7 @@ func (s *Situation) allSettled() bool {
 func (s *Situation) inspectionDue() bool {
 	chosen := s.containers()
 	return slices.ContainsFunc(chosen, s.due) || s.chooses() && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
-		return !slices.ContainsFunc(chosen, func(c pod.Container) bool { return c.Name == entry.Name })
+		return !slices.ContainsFunc(chosen, func(c pod.Container) bool { return c.Name == entry.Name }) && !s.holdsUnseen(entry)
 	})
 }
 
@@ -145,6 +145,9 @@ func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Dura
 func (s *Situation) notInspected(c pod.Container) *statemachine.Outcome {
 	if refused := s.containerForbidden(c); refused != nil {
 		return refused
+	}
+	if invalid := s.rulesInvalid(); invalid != nil {
+		return invalid
 	}
 	wait := s.tooYoung(c)
 	if wait == 0 {

@@ -105,7 +105,12 @@ func (s *Situation) fewestTriesFirst(containers []pod.Container) []pod.Container
 func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) statemachine.Outcome {
 	if closed := s.notInspected(c); closed != nil {
 		s.retryAfter = max(s.retryAfter, closed.RetryAfter)
-		s.recordContainer(s.InspectedOrNew(c), *closed)
+		unseen := closed.Reason == v1alpha1.ReasonPodProtected && s.mayHaveBeenSeen(c)
+		entry := s.InspectedOrNew(c)
+		if unseen { // it may have been attached to when the flags allowed it
+			entry.UnseenPorts = s.publishedPorts()
+		}
+		s.recordContainer(entry, *closed)
 		return *closed
 	}
 	at := s.at(c.Name)
@@ -191,11 +196,13 @@ func (s *Situation) exclude(containers []pod.Container) {
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return !chosen(p.Container) && record.Runs(s.Pod, p) }) {
 		p.Excluded, p.Primary = true, false
 	}
-	s.Status().Containers = slices.DeleteFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return !chosen(c.Name) && !s.leads(c) })
+	s.Status().Containers = slices.DeleteFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool {
+		return !chosen(c.Name) && !s.leads(c) && !s.holdsUnseen(c)
+	})
 }
 
 // recognize takes over published endpoints: they answered when the record that was lost
-// still existed.
+// still existed. Those of known processes are in no other container.
 func recognize(s *Situation) {
 	for _, p := range s.Chosen() {
 		for _, published := range s.Published {
@@ -203,6 +210,12 @@ func recognize(s *Situation) {
 				p.Endpoint = &v1alpha1.Endpoint{Address: published.Address, Port: published.Port, TLS: published.TLS, CheckedFrom: v1alpha1.CheckedFromOperator}
 			}
 		}
+	}
+	for i := range s.Status().Containers {
+		entry := &s.Status().Containers[i]
+		entry.UnseenPorts = slices.DeleteFunc(entry.UnseenPorts, func(port int32) bool {
+			return s.Find(func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && p.Endpoint.Port == port }) != nil
+		})
 	}
 }
 

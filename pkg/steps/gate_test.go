@@ -199,6 +199,11 @@ func (noAuthority) MayAttach(context.Context, Requester, types.NamespacedName) (
 	return false, nil
 }
 
+// MayExec implements Authority.
+func (noAuthority) MayExec(context.Context, Requester, types.NamespacedName) (bool, error) {
+	return false, nil
+}
+
 // MayRead implements Authority.
 func (noAuthority) MayRead(context.Context, Requester, types.NamespacedName) (bool, error) {
 	return false, nil

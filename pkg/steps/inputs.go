@@ -18,10 +18,14 @@ type Inputs struct {
 	Config Input
 	// Security has the security settings of its endpoints; zero for none.
 	Security Security
+	// ProcessRules is why the exporter's own rules cannot be used; nil if they can.
+	ProcessRules *Problem
 }
 
 // Problem returns why nothing new can be attached; nil if all inputs are valid.
-func (i Inputs) Problem() *Problem { return cmp.Or(i.Config.Problem, i.Security.Problem) }
+func (i Inputs) Problem() *Problem {
+	return cmp.Or(i.Config.Problem, i.Security.Problem, i.ProcessRules)
+}
 
 // Input is a resource that an exporter refers to: a file, or the reason why there is
 // none.

@@ -137,22 +137,13 @@ func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {
 	}
 }
 
-func processRules(exporter *v1alpha1.PrometheusJmxExporter) []helperapi.ProcessRule {
-	var rules []helperapi.ProcessRule
-	for _, r := range exporter.Spec.Processes {
-		rules = append(rules, helperapi.ProcessRule{
-			Action: helperapi.RuleAction(r.Action), MainClass: string(r.MainClass), Argument: string(r.Argument),
-		})
-	}
-	return rules
-}
-
 // recordContainer records the outcome of inspecting a container.
 func (s *Situation) recordContainer(entry *v1alpha1.InspectedContainer, o statemachine.Outcome) {
 	state := record.ContainerState(entry)
 	state.Record(JavaFound, s.Key(), o, s.Now.Time)
 	record.SetContainerState(entry, state)
 	if o.Kind == statemachine.Done {
+		entry.UnseenPorts = nil
 		entry.Time, entry.Ready = new(s.Now), !pod.ReadySince(s.Pod).IsZero()
 	}
 }

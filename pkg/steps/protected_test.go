@@ -26,33 +26,67 @@ var (
 	}
 )
 
-// Each kind of protected pod is refused before anything is executed in it, with a message
-// that names its kind and its flag, which allows this kind and no other.
+func adds(capabilities ...corev1.Capability) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: capabilities}}
+	}
+}
+
+// mounts has the container mount a path of the node.
+func mounts(path string, mount corev1.VolumeMount) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		mount.Name = "node"
+		pod.Spec.Volumes = []corev1.Volume{{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}}
+		pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{mount}
+	}
+}
+
+// beside adds a second container to the pod, in which only it has a power.
+func beside(power func(*corev1.Pod), share bool) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		power(pod)
+		pod.Spec.ShareProcessNamespace = &share
+		pod.Spec.Containers[0].Name = "agent"
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "a"})
+	}
+}
+
+// Each power over the node is refused before anything is executed in the pod, with a
+// message that names the power and its flag, which allows it and no other.
 func TestPodProtected(t *testing.T) {
-	all := pod.Protection{AllowKubeSystem: true, AllowOwnNamespace: true, AllowPrivileged: true, AllowHostPID: true, AllowHostNetwork: true}
 	for name, tc := range map[string]struct {
 		pod   func(*corev1.Pod)
 		says  string
 		flag  string
-		allow func(*pod.Protection, bool)
+		lists []string
 	}{
-		"the pod is in kube-system": {inKubeSystem, "The pod is in namespace kube-system; ", "--allow-kube-system",
-			func(p *pod.Protection, is bool) { p.AllowKubeSystem = is }},
-		"the pod is in the operator's namespace": {inOwnNamespace, "The pod is in the operator's own namespace; ", "--allow-own-namespace",
-			func(p *pod.Protection, is bool) { p.AllowOwnNamespace = is }},
-		"the pod uses hostPID": {sharesPIDs, "The pod shares the node's process IDs (hostPID); ", "--allow-host-pid",
-			func(p *pod.Protection, is bool) { p.AllowHostPID = is }},
-		"the pod uses hostNetwork": {sharesNetwork, "The pod shares the node's network (hostNetwork); ", "--allow-host-network",
-			func(p *pod.Protection, is bool) { p.AllowHostNetwork = is }},
-		"a container is privileged": {privileged, "Container a: The container is privileged; ", "--allow-privileged",
-			func(p *pod.Protection, is bool) { p.AllowPrivileged = is }},
+		"the pod is in kube-system":              {pod: inKubeSystem, says: "The pod is in namespace kube-system; ", flag: "--allow-kube-system"},
+		"the pod is in the operator's namespace": {pod: inOwnNamespace, says: "The pod is in the operator's own namespace; ", flag: "--allow-own-namespace"},
+		"the pod uses hostPID":                   {pod: sharesPIDs, says: "The pod shares the node's process IDs (hostPID); ", flag: "--allow-host-pid"},
+		"the pod uses hostNetwork":               {pod: sharesNetwork, says: "The pod shares the node's network (hostNetwork); ", flag: "--allow-host-network"},
+		"the pod uses hostIPC": {pod: func(pod *corev1.Pod) { pod.Spec.HostIPC = true },
+			says: "The pod shares the node's shared memory (hostIPC); ", flag: "--allow-host-ipc"},
+		"a container is privileged": {pod: privileged, says: "Container a: The container is privileged; ", flag: "--allow-privileged"},
+		"a container has capabilities": {pod: adds("CHOWN", "SYS_ADMIN", "SYS_PTRACE"),
+			says: "Container a: The container has capabilities with power over the node (SYS_ADMIN, SYS_PTRACE); ", flag: "--allow-capabilities=SYS_ADMIN,SYS_PTRACE",
+			lists: []string{"SYS_ADMIN", "SYS_PTRACE"}},
+		"a container mounts the node's files": {pod: mounts("/", corev1.VolumeMount{ReadOnly: true}),
+			says: "Container a: The container mounts hostPath volumes of the node's system (/); ", flag: "--allow-host-paths=/", lists: []string{"/"}},
+		"a privileged container shares its process IDs": {pod: beside(privileged, true),
+			says: "Container a: The container shares its process IDs (shareProcessNamespace) with container agent, which is privileged; ", flag: "--allow-privileged"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			without, only := all, pod.Protection{}
-			tc.allow(&without, false)
-			tc.allow(&only, true)
-			for _, p := range []pod.Protection{{}, without} {
-				got, ran := examined(t, p, tc.pod)
+			without, only := map[string][]string{"allow-capabilities": {"ALL"}, "allow-host-paths": {"/"}}, map[string][]string{}
+			for _, power := range pod.Powers() {
+				if power.List == "" {
+					without[power.Flag] = nil
+				}
+			}
+			allows, _, _ := strings.Cut(strings.TrimPrefix(tc.flag, "--"), "=")
+			delete(without, allows)
+			only[allows] = tc.lists
+			for _, allowed := range []map[string][]string{nil, without} {
+				got, ran := examined(t, pod.Protection{Allowed: allowed}, tc.pod)
 				if got.Reason != v1alpha1.ReasonPodProtected || !strings.HasPrefix(got.Message, tc.says) || !strings.Contains(got.Message, tc.flag+".") {
 					t.Errorf("got %q (%s), want PodProtected", got.Reason, got.Message)
 				}
@@ -60,13 +94,26 @@ func TestPodProtected(t *testing.T) {
 					t.Errorf("helper operations: got %q, want none", ran)
 				}
 			}
-			if got, _ := examined(t, only, tc.pod); got.Reason == v1alpha1.ReasonPodProtected {
+			if got, _ := examined(t, pod.Protection{Allowed: only}, tc.pod); got.Reason == v1alpha1.ReasonPodProtected {
 				t.Errorf("with %s: got %q, want no protection", tc.flag, got.Message)
 			}
 		})
 	}
-	if got, _ := examined(t, pod.Protection{}, func(*corev1.Pod) {}); got.Reason == v1alpha1.ReasonPodProtected {
-		t.Errorf("an ordinary pod is refused: %q", got.Message)
+}
+
+// Pods without power over the node are attached to.
+func TestPodNotProtected(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){
+		"an ordinary pod":                       func(*corev1.Pod) {},
+		"capabilities of ordinary containers":   adds("CHOWN", "NET_BIND_SERVICE", "IPC_LOCK"),
+		"logs on the node":                      mounts("/var/log/shop", corev1.VolumeMount{}),
+		"the node's time zone":                  mounts("/etc/localtime", corev1.VolumeMount{}),
+		"a privileged container beside it":      beside(privileged, false),
+		"capabilities of a container beside it": beside(adds("SYS_ADMIN"), false),
+	} {
+		if got, _ := examined(t, pod.Protection{}, change); got.Reason == v1alpha1.ReasonPodProtected {
+			t.Errorf("%s: it is refused: %q", name, got.Message)
+		}
 	}
 }
 
@@ -135,47 +182,16 @@ func TestProtectedWhenAttached(t *testing.T) {
 	}
 }
 
-// The agents of a record that was lost are searched for in all containers, also if the
-// flags were different when the pod was attached.
-func TestProtectedWhenLost(t *testing.T) {
-	ours := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot", Mark: isRunning, AgentJarOpen: true})
-	lost := func() (*scene, *answering) {
-		s := aSituation()
-		s.runs("a")
-		s.runs("b")
-		sharesNetwork(s.Pod)
-		s.Status().Containers = nil
-		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(), "b inspect": ours}}
-		s.Helper = helper
-		return s, helper
-	}
-	for name, find := range map[string]func(*scene){
-		"the exporter exists": func(s *scene) {
-			s.Published = []PublishedEndpoint{{s.Pod.Status.PodIP, 9400, false}}
-			FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
-		},
-		"the pod is detaching": func(s *scene) {
-			if err := s.FindAgents(t.Context(), s.Situation); err != nil {
-				t.Error(err)
-			}
-		},
-	} {
-		s, helper := lost()
-		find(s)
-		if diff := cmp.Diff([]string{"a inspect", "b inspect"}, helper.ran); diff != "" {
-			t.Errorf("%s: helper operations (-want +got):\n%s", name, diff)
-		}
-		if found := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.AgentFound }); len(found) != 1 {
-			t.Errorf("%s: agents found: got %d, want 1", name, len(found))
-		}
-	}
-}
-
-// A change of the flags changes the key, so that a refused pod is retried.
+// A flag that allows the pod changes the key, so that a refused pod is retried; another one does not.
 func TestKeyOfProtection(t *testing.T) {
 	s := aSituation()
+	sharesNetwork(s.Pod)
 	before := s.Key()
-	s.Protection.AllowHostNetwork = true
+	s.Protection.Allowed = map[string][]string{"allow-capabilities": {"SYS_PTRACE"}}
+	if s.Key() != before {
+		t.Error("the key changed with a flag that does not concern the pod")
+	}
+	s.Protection.Allowed["allow-host-network"] = nil
 	if s.Key() == before {
 		t.Error("the key did not change")
 	}

@@ -36,6 +36,9 @@ type Situation struct {
 	// present has the files to stage that exist in each container, as far as this
 	// reconcile has seen or staged them.
 	present map[string][]helperapi.File
+	// unsearched reports whether FindAgents could not search all containers in this
+	// reconcile.
+	unsearched bool
 }
 
 // Observed is what a reconcile of one pod has read. Nothing in it changes before the next
@@ -98,14 +101,17 @@ type PublishedEndpoint struct {
 // While it is unchanged, refused steps stay refused and backoffs run. A configuration
 // counts as soon as it is granted; an invalid one triggers no retries.
 func (s *Situation) Key() string {
-	containers := map[string]string{}
+	containers, refused := map[string]string{}, map[string]string{}
 	for _, c := range pod.Running(s.Pod) {
 		containers[c.Name] = c.ID
+		if why := s.Protection.Container(s.Pod, c.Name); why != "" { // an ephemeral container may come and end
+			refused[c.Name] = why
+		}
 	}
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
 		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], pod.Foreign(s.Pod, pod.Annotations()),
-		s.Protection,
+		s.Protection.Pod(s.Pod), refused,
 		// A different version of the operator may handle what this one cannot.
 		s.Artifacts.Command(),
 	)
@@ -119,11 +125,11 @@ func (s *Situation) refusesOnWarning() bool {
 // lost reports whether endpoints of the pod are published that its record may not know.
 func (s *Situation) lost() bool { return len(s.Published) > 0 && !record.EndpointsKnown(s.Status()) }
 
-// mayServe reports whether the container serves metrics or has an agent, because it was
-// attached to when the flags allowed it. For a lost record this is unknown, so any
-// container may.
+// mayServe reports whether the container serves metrics or has an agent according to its
+// record, because it was attached to when flags and rights allowed it. A record that was lost
+// knows of none: its endpoints stay, but nothing more is executed than in a new pod.
 func (s *Situation) mayServe(c pod.Container) bool {
-	return s.lost() || s.Find(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID && record.Serves(p) }) != nil
+	return s.Find(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID && record.Serves(p) }) != nil
 }
 
 // PodState returns the state of the pod from its record.
@@ -138,4 +144,9 @@ func PodState(s *v1alpha1.JmxAttachmentStatus) statemachine.State {
 		}
 	}
 	return state
+}
+
+// Agents returns the processes of the record that have an agent of the operator.
+func (s *Situation) Agents() []*v1alpha1.JavaProcess {
+	return s.Filter(func(p *v1alpha1.JavaProcess) bool { return record.MayHaveAgent(p) && record.Runs(s.Pod, p) })
 }

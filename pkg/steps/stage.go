@@ -38,6 +38,9 @@ func (t Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		if err := j.at().CheckSpace(missing...); err != nil {
 			return failed(err)
 		}
+		if missing, err = transport.Loaded(ctx, missing); err != nil {
+			return failed(err)
+		}
 		request := j.withTmp(j.Process.Container, helperapi.Request{Target: targetOf(j.Process), Files: files(missing), MemoryHeadroom: pod.MemoryHeadroom(j.Exporter), PodMemory: pod.MemoryFor(j.Pod, j.Process.Container)})
 		if _, err := t.Helper.Run(ctx, j.at(), helperapi.VerbStage, request, missing...); err != nil {
 			return failed(err)

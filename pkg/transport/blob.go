@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
@@ -11,7 +13,27 @@ import (
 // Blob is a file's content with its name, size and digest. It is immutable.
 type Blob struct {
 	helperapi.File
+	// Content is nil if Load returns it.
 	Content []byte
+	// Load returns the content of a file that need not be in memory; nil for others. It may
+	// have to read the file from somewhere.
+	Load func(context.Context) ([]byte, error)
+}
+
+// Loaded returns the blobs with their contents.
+func Loaded(ctx context.Context, blobs []Blob) ([]Blob, error) {
+	loaded := slices.Clone(blobs)
+	for i, blob := range loaded {
+		if blob.Load == nil {
+			continue
+		}
+		content, err := blob.Load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		loaded[i] = Blob{File: blob.File, Content: content}
+	}
+	return loaded, nil
 }
 
 // NewBlob names content as helperapi.NewFile does.

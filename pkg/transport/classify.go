@@ -32,6 +32,15 @@ var exitErrors = map[int]Error{
 	126:                {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The helper cannot be executed in " + helperapi.AgentDirectory + ": /tmp is mounted noexec, or a security policy refuses it"},
 }
 
+const (
+	// exitSignaled is what shells and container runtimes add to the number of the signal that
+	// ended a command.
+	exitSignaled = 128
+	sigkill      = 9
+	// maxSignal is the largest number of a signal on Linux.
+	maxSignal = 64
+)
+
 var (
 	// noShell matches the errors for a missing command of runc and crun, and of
 	// containerd and CRI-O around them. Some are printed on standard error, with exit
@@ -86,7 +95,13 @@ func classify(err error) error {
 
 func classifyExit(code int, err error) error {
 	known, ok := exitErrors[code]
-	if !ok {
+	switch killer := code - exitSignaled; {
+	case ok:
+	case killer == sigkill:
+		known = Error{Reason: v1alpha1.ReasonHelperKilled, Message: "The helper was killed (SIGKILL): by the kernel, because the container or its node ran out of memory, or by a process that may signal it, such as another one of its user in the container. Compare the memory that the container uses with its limit; if there is room, find the process that kills others"}
+	case 0 < killer && killer <= maxSignal:
+		known = Error{Reason: v1alpha1.ReasonHelperKilled, Message: fmt.Sprintf("The helper was ended by signal %d. Check which process of the container sends it, whether a security profile forbids a system call (31), and the ulimits of the container", killer)}
+	default:
 		known = Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper failed"}
 	}
 	known.Err = err

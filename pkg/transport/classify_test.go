@@ -51,8 +51,10 @@ func TestClassify(t *testing.T) {
 			apierrors.NewInternalError(errors.New("OCI runtime exec failed: exec failed: unable to start container process: can't copy bootstrap data to pipe: fork: Resource temporarily unavailable")),
 			v1alpha1.ReasonInsufficientThreads, "podPidsLimit",
 		},
-		"helper failed": {exited(2, "panic: oh"), v1alpha1.ReasonHelperFailed, "panic: oh."},
-		"helper killed": {exited(137, ""), v1alpha1.ReasonHelperFailed, "The helper failed."},
+		"helper failed":                  {exited(2, "panic: oh"), v1alpha1.ReasonHelperFailed, "panic: oh."},
+		"helper killed":                  {exited(137, ""), v1alpha1.ReasonHelperKilled, "ran out of memory, or by a process that may signal it"},
+		"killed by its security profile": {exited(159, "Bad system call"), v1alpha1.ReasonHelperKilled, "ended by signal 31. Check"},
+		"another exit":                   {exited(255, ""), v1alpha1.ReasonHelperFailed, "The helper failed."},
 
 		"too much output": {wire.ErrOutputTooLarge, v1alpha1.ReasonHelperFailed, "exceeded the limit"},
 		"deadline":        {fmt.Errorf("stream: %w", context.DeadlineExceeded), v1alpha1.ReasonExecTimeout, "in time"},

@@ -49,6 +49,36 @@ func TestDoorSession(t *testing.T) {
 	}
 }
 
+// A helper that would misread a rule does not get it: an older one in a door takes a rule for
+// names of options for one that matches every process.
+func TestOldDoor(t *testing.T) {
+	for hello, want := range map[string]string{
+		`{"hello":{"version":"1"}}`:                    v1alpha1.ReasonHelperFailed,
+		`{"hello":{"version":"1","optionNames":true}}`: "",
+	} {
+		pods := &apiPods{pod: aPod()}
+		var got []byte
+		d := aDoor(pods, acts(prints(hello+"\n"),
+			func(_ context.Context, stdin *bufio.Reader, _, _ io.Writer) (err error) {
+				got, err = stdin.ReadBytes('\n')
+				return err
+			},
+			prints(`{"id":1,"report":{}}`+"\n"), untilEnd))
+		pods.has(d.stem(behind(pods.pod))+"1", runs)
+		sessions := NewSessions(d)
+		_, err := sessions.Run(t.Context(), behind(pods.pod), helperapi.VerbInspect, helperapi.Request{
+			Rules: []helperapi.ProcessRule{{Action: helperapi.RuleExclude, OptionName: "-Da"}},
+		})
+		sessions.Close()
+		if want != "" {
+			wantError(t, err, want, "older than the operator")
+		}
+		if (err == nil) != (want == "") || (len(got) > 0) != (want == "") {
+			t.Errorf("%s: got request %q with error %v", hello, got, err)
+		}
+	}
+}
+
 // A detach may add the last door of a pod.
 func TestLastDoor(t *testing.T) {
 	pods := &apiPods{pod: aPod()}

@@ -159,7 +159,7 @@ func TestOpen(t *testing.T) {
 		"the helper, twice":        {acts(prints("jmx-attach send x86_64\n"), reads("uid-1\n\namd64"), prints("jmx-attach send x86_64\n"), hangs), v1alpha1.ReasonHelperFailed, "more than once"},
 		"a banner without end":     {acts(floods("x\n")), v1alpha1.ReasonHelperFailed, "exceeded the limit"},
 		"a line without end":       {acts(floods("x")), v1alpha1.ReasonHelperFailed, "exceeded the limit"},
-		"the helper dies":          {acts(dies(exited(137, ""))), v1alpha1.ReasonHelperFailed, "The helper failed."},
+		"the helper dies":          {acts(dies(exited(137, ""))), v1alpha1.ReasonHelperKilled, "The helper was killed (SIGKILL)"},
 		"the helper ends":          {acts(dies(nil)), v1alpha1.ReasonHelperFailed, "exited before it answered"},
 		"the stream is lost":       {acts(dies(io.ErrUnexpectedEOF)), v1alpha1.ReasonExecFailed, "was interrupted"},
 		"the helper cannot be run": {acts(ends(126, "sh: Permission denied")), v1alpha1.ReasonHelperNotExecutable, "Permission denied."},

@@ -55,6 +55,9 @@ func (s *session) Run(ctx context.Context, verb helperapi.Verb, request helperap
 // call sends a request, then the files if the helper asks for them, and returns the
 // report.
 func (s *session) call(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs []Blob) (*helperapi.Report, error) {
+	if !s.hello.OptionNames && slices.ContainsFunc(request.Rules, func(r helperapi.ProcessRule) bool { return r.OptionName != "" }) {
+		return nil, errOldHelper
+	}
 	s.calls++
 	line, err := json.Marshal(helperapi.Call{ID: s.calls, Verb: verb, Request: request})
 	if err != nil {
@@ -93,6 +96,9 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 		s.wire.Send(contents...)
 	}
 }
+
+// errOldHelper is the error of a request that the helper would misread.
+var errOldHelper = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper is older than the operator, and does not know patterns for the names of options (spec.processes[].argument); check that the flag --door-image names the operator's own image."}
 
 // answer reads an answer. An invalid one, or one to another call, ends the session, since
 // nothing that follows could be trusted.

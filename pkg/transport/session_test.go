@@ -101,7 +101,7 @@ func TestSessionBreaksOff(t *testing.T) {
 	}{
 		"the stream is lost":             {act: acts(readsCall, dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "was interrupted"},
 		"in the middle of a file":        {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "was interrupted"},
-		"killed in the middle of a file": {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), ends(137, "")), want: v1alpha1.ReasonHelperFailed, says: "The helper failed."},
+		"killed in the middle of a file": {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), ends(137, "")), want: v1alpha1.ReasonHelperKilled, says: "The helper was killed (SIGKILL)"},
 		"the helper ends":                {act: acts(dies(nil)), want: v1alpha1.ReasonHelperFailed, says: "exited before it answered"},
 		"the helper panics":              {act: acts(readsCall, ends(2, "panic: oh")), want: v1alpha1.ReasonHelperFailed, says: "panic: oh."},
 		"no JSON":                        {act: acts(readsCall, prints("hello\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},

@@ -24,8 +24,10 @@ type Turn struct {
 	dir     *Directory
 	process jvm.Process
 	lock    *os.File
-	// desired is the desired file of the JVM as it was; nil if there was none.
-	desired fs.FileInfo
+	// confirmed is the time of the lock as it was, and desired the desired file of the JVM; nil if
+	// there was none.
+	confirmed time.Time
+	desired   fs.FileInfo
 }
 
 // Turn returns a place at the lock of a JVM. It fails with ReasonBusy if another helper has just
@@ -38,21 +40,50 @@ func (dir *Directory) Turn(p jvm.Process) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Turn{dir, p, lock, dir.desired(p)}, nil
+	info, err := lock.Stat()
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return &Turn{dir, p, lock, info.ModTime(), dir.desired(p)}, nil
+}
+
+// Lock waits for the lock of a JVM, as Turn and Turn.Lock do.
+func (dir *Directory) Lock(ctx context.Context, p jvm.Process) (*Turn, error) {
+	turn, err := dir.Turn(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := turn.Lock(ctx); err != nil {
+		turn.Close()
+		return nil, err
+	}
+	return turn, nil
 }
 
 // Close gives the place back, and with it the lock. The kernel does so if the helper dies.
 func (t *Turn) Close() { t.lock.Close() }
 
+// Confirm notes that the agent is as desired, so that the helpers that came to the lock before do not
+// change it, though the desired file is the same.
+func (t *Turn) Confirm() {
+	now := time.Now()
+	_ = t.dir.Chtimes(LockFile(t.process), now, now) // fails if another user owns it
+}
+
 // Lock waits for the lock. It fails with ReasonBusy if another helper holds it for too long, or has
-// loaded, reconfigured or stopped the agent since: only the operator that still waits for an answer
-// will ask again.
+// loaded, reconfigured, confirmed or stopped the agent since: only the operator that still waits for
+// an answer will ask again.
 func (t *Turn) Lock(ctx context.Context) error {
 	if err := lockFile(ctx, t.lock); err != nil {
 		return err
 	}
-	if !t.dir.stillNamed(t.lock, LockFile(t.process)) || !sameFile(t.desired, t.dir.desired(t.process)) {
-		return helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just loaded, reconfigured or stopped the agent of this JVM.")
+	info, err := t.lock.Stat()
+	if err != nil {
+		return err
+	}
+	if !t.dir.stillNamed(t.lock, LockFile(t.process)) || !info.ModTime().Equal(t.confirmed) || !sameFile(t.desired, t.dir.desired(t.process)) {
+		return helperapi.Errorf(helperapi.ReasonBusy, "Another helper changed or checked the agent of this JVM meanwhile; retrying.")
 	}
 	return nil
 }

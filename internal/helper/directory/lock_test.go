@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// A helper that came before another one loaded, reconfigured or stopped the agent of the JVM
-// does not do what it was asked for.
+// A helper that came before another one loaded, reconfigured, confirmed or stopped the agent of the
+// JVM does not do what it was asked for.
 func TestLockAfterAnother(t *testing.T) {
 	p := jvm.Process{PID: 1, StartTime: 100}
 	write := func(dir *Directory) error { return dir.WriteDesired(DesiredFile(p), url.Values{}) }
@@ -22,10 +22,11 @@ func TestLockAfterAnother(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		before, another func(*Directory) error
-		busy            bool
+		confirmed, busy bool
 	}{
 		"nothing is changed":            {},
 		"nothing is changed since":      {before: write},
+		"it is found as desired":        {before: write, confirmed: true, busy: true},
 		"it is loaded":                  {another: write, busy: true},
 		"it is reconfigured":            {before: write, another: write, busy: true},
 		"it is stopped":                 {before: write, another: stop, busy: true},
@@ -63,6 +64,9 @@ func TestLockAfterAnother(t *testing.T) {
 			}
 			defer turn.Close()
 			do(tc.another)
+			if tc.confirmed {
+				other.Confirm()
+			}
 			other.Close()
 			err = turn.Lock(t.Context())
 			var failed *helperapi.Error
