@@ -14,9 +14,11 @@ const (
 	// If it has unknown keys as well, UnknownKeysIgnored surfaces.
 	ReasonKeysIgnored = "KeysIgnored"
 	// ReasonConfigNotKept surfaces in an Event of the exporter when the configuration cannot
-	// be kept for containers that restart while it is invalid, or when what is kept without
-	// need cannot be deleted.
+	// be kept for containers that restart while it is invalid.
 	ReasonConfigNotKept = "ConfigNotKept"
+	// ReasonRevisionsNotDeleted surfaces in an Event of the exporter when a ControllerRevision
+	// that is no longer used cannot be deleted, or its finalizers keep it.
+	ReasonRevisionsNotDeleted = "RevisionsNotDeleted"
 	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
 	ReasonConfigMapMissing = "ConfigMapMissing"
 	// ReasonConfigMapUnlabeled surfaces when the ConfigMap lacks the label that the
@@ -36,12 +38,18 @@ const (
 	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB, or becomes too
 	// large where its aliases are expanded.
 	ReasonConfigTooLarge = "ConfigTooLarge"
+	// ReasonTooManyExporters surfaces when the namespace has more exporters than the operator's
+	// flag --max-exporters-per-namespace allows, and this one is not among the oldest.
+	ReasonTooManyExporters = "TooManyExporters"
 	// ReasonSecretNotFound surfaces when the Secret of spec.endpointSecurity does not exist.
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonSecretForbidden surfaces when RBAC does not let the operator read it.
 	ReasonSecretForbidden = "SecretForbidden"
 	// ReasonSecretInvalid surfaces when a key of it is missing, or cannot be used.
 	ReasonSecretInvalid = "SecretInvalid"
+	// ReasonProcessRulesInvalid surfaces when a pattern of spec.processes cannot be used. It
+	// is also the reason of JavaFound of every pod that would have to be inspected.
+	ReasonProcessRulesInvalid = "ProcessRulesInvalid"
 )
 
 // Reasons of Ready, Reconciling and Stalled of a PrometheusJmxExporter.

@@ -205,6 +205,13 @@ type InspectedContainer struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ProvenRevision string `json:"provenRevision,omitempty"`
+	// unseenPorts are the ports of published endpoints that may be in the container: this
+	// record replaces one that was deleted, and the container is now protected
+	// (PodProtected). They stay published until the container is inspected or restarts.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	UnseenPorts []int32 `json:"unseenPorts,omitempty"`
 	// helperRemoved reports whether the inspection left nothing of the operator in the
 	// container (spec.mode Preflight of the exporter).
 	// +optional

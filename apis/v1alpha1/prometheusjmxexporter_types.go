@@ -103,7 +103,7 @@ type PrometheusJmxExporterSpec struct {
 	//
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=8
 	Processes []ProcessRule `json:"processes,omitempty"`
 
 	// transport is how the operator reaches containers. Exec runs its helper in the

@@ -31,8 +31,8 @@ const (
 	// ReasonUnsupportedOS surfaces on JavaFound when the pod runs on Windows.
 	ReasonUnsupportedOS = "UnsupportedOS"
 	// ReasonPodProtected surfaces when the operator's flags do not allow to attach to the
-	// pod or container: in kube-system, in the operator's own namespace, with hostPID or
-	// hostNetwork, or privileged.
+	// pod or container, because it has power over the node, or is in kube-system or in the
+	// operator's own namespace.
 	ReasonPodProtected = "PodProtected"
 	// ReasonNotAuthorized surfaces when the user who wrote the exporter's spec has no
 	// right any more to attach in the namespace, or to get the Secret that it names.
@@ -253,6 +253,8 @@ const (
 	ReasonContainerNotResponding = "ContainerNotResponding"
 	// ReasonHelperFailed surfaces when the helper breaks off, or its answer cannot be read.
 	ReasonHelperFailed = "HelperFailed"
+	// ReasonHelperKilled surfaces when a signal ended the helper: it did not fail by itself.
+	ReasonHelperKilled = "HelperKilled"
 	// ReasonBadRequest surfaces when the helper does not understand the operator; a bug.
 	ReasonBadRequest = "BadRequest"
 	// ReasonAPIError surfaces when the API server answers with an error.

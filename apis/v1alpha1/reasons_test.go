@@ -71,7 +71,7 @@ func TestReasonsAreClassed(t *testing.T) {
 	}
 	// Of conditions that hold, and of sums.
 	for _, reason := range []string{
-		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonKeysIgnored, ReasonConfigNotKept, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
+		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonKeysIgnored, ReasonConfigNotKept, ReasonRevisionsNotDeleted, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
 		ReasonNoPodsMatched, ReasonPodsInspected, ReasonPodsRefused, ReasonPodsIncomplete, ReasonPodsExpensive, ReasonRolloutPaused, ReasonCustomResourceDefinitionsOutdated, ReasonSpecUnknown,
 		ReasonMBeanUnreadable, ReasonUndeclaredAttribute, ReasonInvalidSample, ReasonInvalidValue, ReasonDuplicateSample, ReasonConflictingType, ReasonReservedName, ReasonMetricUnreadable, ReasonMBeansSkipped,
 		ReasonCPU, ReasonDuration, ReasonAllocation, ReasonHighCost,

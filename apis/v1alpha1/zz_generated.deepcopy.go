@@ -191,6 +191,11 @@ func (in *InspectedContainer) DeepCopyInto(out *InspectedContainer) {
 		in, out := &in.Time, &out.Time
 		*out = (*in).DeepCopy()
 	}
+	if in.UnseenPorts != nil {
+		in, out := &in.UnseenPorts, &out.UnseenPorts
+		*out = make([]int32, len(*in))
+		copy(*out, *in)
+	}
 	if in.Attempt != nil {
 		in, out := &in.Attempt, &out.Attempt
 		*out = new(Attempt)

@@ -82,8 +82,12 @@ type Options struct {
 	Artifacts *steps.Artifacts
 	// Protection lists the pods that the operator does not attach to.
 	Protection pod.Protection
+	// IgnoreStamps ignores who wrote an exporter, where no policy records it (Stamps).
+	IgnoreStamps bool
 	// RequireRulesLabel rejects ConfigMaps without the label v1alpha1.LabelRules.
 	RequireRulesLabel bool
+	// MaxExporters is the number of exporters of a namespace that are attended to; 0 for all.
+	MaxExporters int
 	// Logs reads the logs of pods that do not run.
 	Logs podlog.Logs
 	// Clock is the time; the system's if nil.
@@ -117,7 +121,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
 	sources := source.New(mgr.GetClient(), mgr.GetAPIReader(), o.Clock)
-	sources.RequireLabel = o.RequireRulesLabel
+	sources.RequireLabel, sources.MaxExporters = o.RequireRulesLabel, o.MaxExporters
 	reviews, err := authorizationv1.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -160,7 +164,7 @@ func newManager(config *rest.Config, definitions *crds.Definitions, o Options) (
 	}
 	options := ctrl.Options{
 		Scheme:                        scheme(),
-		Cache:                         cacheOptions(o.Namespaces, definitions),
+		Cache:                         cacheOptions(o, definitions),
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
@@ -198,24 +202,28 @@ func newManager(config *rest.Config, definitions *crds.Definitions, o Options) (
 }
 
 // cacheOptions minimizes what is cached of foreign objects.
-func cacheOptions(namespaces []string, definitions *crds.Definitions) cache.Options {
+func cacheOptions(o Options, definitions *crds.Definitions) cache.Options {
 	exporters, err := labels.NewRequirement(v1alpha1.LabelExporterUID, selection.Exists, nil)
 	utilruntime.Must(err)
+	keep := definitions.KeepUnknown()
+	if o.IgnoreStamps {
+		keep = withoutStamps(keep)
+	}
 	ours := cache.ByObject{Label: labels.NewSelector().Add(*exporters)}
 	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                     {Transform: podcache.Pods()},
 			&v1alpha1.JmxAttachment{}:         {Transform: podcache.Records()},
-			&v1alpha1.PrometheusJmxExporter{}: {Transform: definitions.KeepUnknown()},
+			&v1alpha1.PrometheusJmxExporter{}: {Transform: keep},
 			&corev1.Service{}:                 ours,
 			&discoveryv1.EndpointSlice{}:      ours,
 			source.Metadata():                 {Transform: source.Trim},
 		},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}
-	if len(namespaces) > 0 {
+	if len(o.Namespaces) > 0 {
 		options.DefaultNamespaces = map[string]cache.Config{}
-		for _, namespace := range namespaces {
+		for _, namespace := range o.Namespaces {
 			options.DefaultNamespaces[namespace] = cache.Config{}
 		}
 	}

@@ -23,9 +23,7 @@ func metricsOptions(address string, secure bool, files CertificateFiles) (metric
 	}
 	options.SecureServing = true
 	options.FilterProvider = filters.WithAuthenticationAndAuthorization
-	// A scrape needs no multiplexing, and HTTP/2 would add its denial of service
-	// attacks.
-	options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
+	options.TLSOpts = []func(*tls.Config){harden}
 	if files.Dir == "" {
 		return options, nil
 	}
@@ -37,4 +35,19 @@ func metricsOptions(address string, secure bool, files CertificateFiles) (metric
 	}
 	options.CertDir, options.CertName, options.KeyName = files.Dir, files.Cert, files.Key
 	return options, nil
+}
+
+// harden restricts what clients of the metrics may negotiate.
+func harden(c *tls.Config) {
+	// A scrape needs no multiplexing, and HTTP/2 would add its denial of service
+	// attacks.
+	c.NextProtos = []string{"http/1.1"}
+	c.MinVersion = tls.VersionTLS12
+	// Go also accepts suites with CBC, against which there are attacks. All of TLS 1.3 are
+	// like these: an ephemeral key, and authenticated encryption.
+	c.CipherSuites = []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	}
 }

@@ -67,6 +67,16 @@ func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
 		})
 }
 
+// UnseenPorts returns the ports of published endpoints that may be in containers that the
+// operator no longer inspects. Nothing but these is known to be in them.
+func UnseenPorts(status *v1alpha1.JmxAttachmentStatus) []int32 {
+	var ports []int32
+	for _, c := range status.Containers {
+		ports = append(ports, c.UnseenPorts...)
+	}
+	return ports
+}
+
 // ThroughDoor reports whether a container is reached through an ephemeral container.
 func ThroughDoor(entry *v1alpha1.InspectedContainer) bool {
 	return entry.Transport == v1alpha1.TransportEphemeralContainer

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -59,8 +60,7 @@ func (v *visit) concludeDetach(ctx context.Context) (ctrl.Result, error) {
 		}
 		return v.detached(ctx)
 	case failure != nil && v.DetachIsOver():
-		v.recordLeft(v.Agents(), failure)
-		return v.detached(ctx)
+		return v.timedOut(ctx, failure)
 	}
 	if err := v.persistDetaching(ctx, failure, tries); err != nil {
 		return ctrl.Result{}, err
@@ -68,13 +68,29 @@ func (v *visit) concludeDetach(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: v.detachAfter()}, nil
 }
 
-// detached deletes the record.
+// detached deletes the record. If a finalizer keeps it, it says so.
 func (v *visit) detached(ctx context.Context) (ctrl.Result, error) {
+	if kept := v.kept(); kept != "" {
+		return ctrl.Result{}, v.persistDetached(ctx, "The operator has detached from the pod."+kept)
+	}
 	if err := v.Writer.Delete(ctx, v.Attachment); err != nil {
 		return ctrl.Result{}, err
 	}
 	ctrl.LoggerFrom(ctx).Info("detached")
 	return ctrl.Result{}, nil
+}
+
+// timedOut deletes the record of a pod in which something stays. While a finalizer keeps it, the
+// operator tries again from time to time.
+func (v *visit) timedOut(ctx context.Context, failure error) (ctrl.Result, error) {
+	kept := v.kept()
+	left := v.recordLeft(v.Agents(), failure, kept != "")
+	if kept == "" {
+		return v.detached(ctx)
+	}
+	v.noteFailure(failure, 0)
+	v.Status().Attempt.NextTime = new(metav1.NewTime(v.Now.Add(statemachine.MaxBackoff)))
+	return ctrl.Result{RequeueAfter: statemachine.MaxBackoff}, v.persistDetached(ctx, left+kept)
 }
 
 // failures returns how often the JVM that fails most was tried, and what prevents the

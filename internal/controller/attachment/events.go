@@ -76,14 +76,19 @@ func (v *visit) origin() string {
 	return origin
 }
 
-// recordLeft records what remains in a pod whose detach timed out.
-func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
+// recordLeft records what remains in a pod whose detach timed out, and returns it. It remains for
+// good unless a record is left, by which the operator tries again.
+func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error, triesAgain bool) string {
 	left := "effects that could not be undone stay in the pod"
-	if len(agents) > 0 {
+	switch {
+	case len(agents) > 0 && triesAgain:
+		left = fmt.Sprintf("the agent in %s is still loaded, and the operator tries again every %s", places(agents), statemachine.MaxBackoff)
+	case len(agents) > 0:
 		left = fmt.Sprintf("the agent in %s stays loaded until its JVM exits", places(agents))
 	}
-	v.Recorder.Eventf(v.Pod, v.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Note(fmt.Sprintf(
-		"Detach timed out after %s; %s: %s.", v.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600))))
+	message := fmt.Sprintf("Detach timed out after %s; %s: %s.", v.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600))
+	v.Recorder.Eventf(v.Pod, v.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Note(message))
+	return message
 }
 
 func places(agents []*v1alpha1.JavaProcess) string {

@@ -14,12 +14,12 @@ import (
 
 // podInputs are the inputs of one pod.
 type podInputs struct {
-	steps.Inputs
+	source.RevisionInputs
 	// superseded reports whether they are those of an earlier revision than the one that is
 	// being rolled out.
 	superseded bool
-	// again is the time after which to read what could not be read; 0 for nothing.
-	again time.Duration
+	// retryAfter is the time after which to read what could not be read; 0 for nothing.
+	retryAfter time.Duration
 }
 
 // inputs returns the inputs of a pod: those of its exporter or, if the rollout of these has not
@@ -27,19 +27,19 @@ type podInputs struct {
 // failed read of what is kept stops nothing.
 func (r *Reconciler) inputs(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, attachment *v1alpha1.JmxAttachment) (podInputs, error) {
 	inputs, err := r.Source.Get(ctx, exporter)
-	revision := attachment.Spec.Revision
+	own, revision := source.RevisionInputs{Inputs: inputs, Exporter: exporter}, attachment.Spec.Revision
 	if err != nil || steps.Revision(exporter, inputs, r.Artifacts) == revision {
-		return podInputs{Inputs: inputs}, err
+		return podInputs{RevisionInputs: own}, err
 	}
 	kept, err := r.Source.Kept(ctx, exporter, inputs.Security, revision, r.Artifacts)
 	switch {
 	case err != nil:
 		ctrl.LoggerFrom(ctx).Error(err, "cannot read the last valid configuration")
-		return podInputs{Inputs: inputs, again: source.RetryKept}, nil
-	case kept == nil || !has(&attachment.Status, revision, inputs, *kept, r.Artifacts):
-		return podInputs{Inputs: inputs}, nil
+		return podInputs{RevisionInputs: own, retryAfter: source.RetryKept}, nil
+	case kept == nil || !has(&attachment.Status, revision, inputs, kept.Inputs, r.Artifacts):
+		return podInputs{RevisionInputs: own}, nil
 	}
-	return podInputs{Inputs: *kept, superseded: inputs.Problem() == nil}, nil
+	return podInputs{RevisionInputs: *kept, superseded: inputs.Problem() == nil}, nil
 }
 
 // has reports whether a pod has the revision that it was granted. If another one is being

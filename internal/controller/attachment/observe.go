@@ -19,14 +19,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// attachment reads the record; nil if there is none, or it is about to go.
+// attachment reads the record; nil if there is none. One that is deleted but kept by a finalizer
+// stays managed: nothing else would change or detach its pod.
 func (r *Reconciler) attachment(ctx context.Context, name types.NamespacedName) (*v1alpha1.JmxAttachment, error) {
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, name, &attachment)
 	if apierrors.IsNotFound(err) {
 		r.Health.Forget(name)
 	}
-	if err != nil || !attachment.DeletionTimestamp.IsZero() {
+	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return &attachment, nil
@@ -57,12 +58,13 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 	if err != nil {
 		return nil, err
 	}
+	exporter = inputs.Exporter
 	v, err := r.visit(ctx, attachment, of, exporter.UID, session)
 	if err != nil {
 		return nil, err
 	}
 	v.decisions, v.conclude = steps.Attach, v.concludeAttach
-	v.Exporter, v.Inputs, v.retryInputs = exporter, inputs.Inputs, inputs.again
+	v.Exporter, v.Inputs, v.retryInputs = exporter, inputs.Inputs, inputs.retryAfter
 	revision := attachment.Spec.Revision
 	v.ProvenOnly = inputs.superseded || steps.Halted(exporter, revision) || steps.Paused(exporter, revision)
 	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend &&
@@ -94,6 +96,9 @@ func (r *Reconciler) observeDetaching(ctx context.Context, attachment *v1alpha1.
 		return nil, err
 	}
 	v.decisions, v.conclude = steps.Detach, v.concludeDetach
+	if found.exporter != nil {
+		v.Unauthorized = func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, found.exporter) }
+	}
 	if e := found.exporter; e != nil && e.DeletionTimestamp.IsZero() && selection.Selects(e, found.pod) {
 		v.Former = e
 	}

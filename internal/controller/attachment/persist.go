@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -59,6 +60,7 @@ func (v *visit) setConditions() (changed []metav1.Condition) {
 			break
 		}
 	}
+	ready.Message += v.kept()
 	conditions = append(append(conditions, ready), v.Notices()...)
 	for _, kind := range record.NoticeConditions { // there only while True
 		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == kind }) {
@@ -90,6 +92,25 @@ func (v *visit) persistBegun(ctx context.Context) error {
 	return v.persistDetaching(ctx, nil, 0)
 }
 
+// kept returns a sentence about the finalizers that keep a deleted record, with a space before it;
+// empty if the record is not deleted.
+func (v *visit) kept() string {
+	a := v.Attachment
+	if a.DeletionTimestamp.IsZero() || len(a.Finalizers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" This JmxAttachment is deleted, and its finalizers (%s) keep it: remove them from metadata.finalizers.", text.Line(strings.Join(a.Finalizers, ", "), 200))
+}
+
+// persistDetached records that the detach is over, although its record stays.
+func (v *visit) persistDetached(ctx context.Context, message string) error {
+	v.Status().Reason = v1alpha1.ReasonDetaching
+	statemachine.SetConditions(&v.Status().Conditions, v.Attachment.Generation, v.Now, metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching, Message: message,
+	})
+	return v.write(ctx)
+}
+
 // persistDetaching records that the pod is being detached, what prevents it, and how
 // often it was tried.
 func (v *visit) persistDetaching(ctx context.Context, failure error, tries int32) error {
@@ -97,19 +118,22 @@ func (v *visit) persistDetaching(ctx context.Context, failure error, tries int32
 	status.Reason = v1alpha1.ReasonDetaching
 	message := "The operator is detaching from the pod."
 	if failure != nil {
-		cause := text.Line(failure.Error(), 600)
-		message = fmt.Sprintf("The operator is detaching from the pod; retrying for %s: %s.", status.DetachTimeout.Duration, cause)
-		attempt := &v1alpha1.Attempt{Key: v1alpha1.ReasonDetaching, Phase: cmp.Or(status.Phase, v1alpha1.PhasePending), Count: tries, LastError: cause}
-		if tries == 0 { // beside what each JVM counts
-			attempt.Count = 1
-			if status.Attempt != nil {
-				attempt.Count += status.Attempt.Count
-			}
-		}
-		status.Attempt = attempt
+		message = fmt.Sprintf("The operator is detaching from the pod; retrying for %s: %s.", status.DetachTimeout.Duration, v.noteFailure(failure, tries))
 	}
 	statemachine.SetConditions(&status.Conditions, v.Attachment.Generation, v.Now, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching, Message: message,
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching, Message: message + v.kept(),
 	})
 	return v.write(ctx)
+}
+
+// noteFailure records what prevents the detach, and how often it was tried; 0 for what no JVM
+// counts. It returns the failure for a message.
+func (v *visit) noteFailure(failure error, tries int32) string {
+	status, cause := v.Status(), text.Line(failure.Error(), 600)
+	attempt := &v1alpha1.Attempt{Key: v1alpha1.ReasonDetaching, Phase: cmp.Or(status.Phase, v1alpha1.PhasePending), Count: tries, LastError: cause}
+	if tries == 0 {
+		attempt.Count = 1 + status.Attempt.Tries()
+	}
+	status.Attempt = attempt
+	return cause
 }

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -126,7 +125,7 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 	}
 	var published []steps.PublishedEndpoint
 	for _, slice := range slices.Items {
-		if !controlledByExporter(&slice) {
+		if !selection.OwnSlice(&slice) {
 			continue
 		}
 		for _, endpoint := range slice.Endpoints {
@@ -144,13 +143,4 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 		}
 	}
 	return published, nil
-}
-
-// controlledByExporter reports whether a slice belongs to the exporter that its label
-// names. The label alone proves nothing: the EndpointSlice controller copies it from any
-// Service.
-func controlledByExporter(slice *discoveryv1.EndpointSlice) bool {
-	controller := metav1.GetControllerOfNoCopy(slice)
-	return slice.Labels[discoveryv1.LabelManagedBy] == selection.SliceManager && // nobody else writes one of these: config/policies
-		controller != nil && controller.Kind == "PrometheusJmxExporter" && string(controller.UID) == slice.Labels[v1alpha1.LabelExporterUID]
 }

@@ -39,7 +39,7 @@ func New(reviews client.LocalSubjectAccessReviewsGetter, seam effects.Seam, cloc
 
 // question is the cache key of an answer.
 type question struct {
-	right        string
+	what         string
 	on           types.NamespacedName
 	user, groups string
 }
@@ -51,20 +51,29 @@ type question struct {
 // steps.AuthorityPeriod; an error is not, nor is a denial if another right could not be
 // evaluated.
 func (a *Authority) MayAttach(ctx context.Context, who steps.Requester, exporter types.NamespacedName) (bool, error) {
-	return a.any(ctx, who, exporter,
-		authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "exec"},
+	return a.any(ctx, "attach", who, exporter,
+		exec,
 		authorizationv1.ResourceAttributes{Verb: "attach", Group: v1alpha1.GroupVersion.Group, Resource: "prometheusjmxexporters", Name: exporter.Name},
 	)
 }
 
-// MayRead implements steps.Authority.
-func (a *Authority) MayRead(ctx context.Context, who steps.Requester, secret types.NamespacedName) (bool, error) {
-	return a.any(ctx, who, secret, authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Name: secret.Name})
+// exec is the right to execute commands in pods.
+var exec = authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "exec"}
+
+// MayExec implements steps.Authority.
+func (a *Authority) MayExec(ctx context.Context, who steps.Requester, exporter types.NamespacedName) (bool, error) {
+	return a.any(ctx, "exec", who, exporter, exec)
 }
 
-// any checks whether the requester has one of the rights in the namespace of an object.
-func (a *Authority) any(ctx context.Context, who steps.Requester, on types.NamespacedName, rights ...authorizationv1.ResourceAttributes) (bool, error) {
-	key := question{rights[0].Verb, on, who.User, fmt.Sprintf("%q", who.Groups)}
+// MayRead implements steps.Authority.
+func (a *Authority) MayRead(ctx context.Context, who steps.Requester, secret types.NamespacedName) (bool, error) {
+	return a.any(ctx, "read", who, secret, authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Name: secret.Name})
+}
+
+// any checks whether the requester has one of the rights in the namespace of an object; what
+// names the question.
+func (a *Authority) any(ctx context.Context, what string, who steps.Requester, on types.NamespacedName, rights ...authorizationv1.ResourceAttributes) (bool, error) {
+	key := question{what, on, who.User, fmt.Sprintf("%q", who.Groups)}
 	if answer, ok := a.answers.Get(key); ok {
 		return answer.(bool), nil
 	}

@@ -79,6 +79,23 @@ func TestMayAttach(t *testing.T) {
 	}
 }
 
+// Whoever may attach by the verb of that name may not exec, whichever is asked first.
+func TestMayExec(t *testing.T) {
+	r := &reviewer{allows: map[string]bool{"attach": true}}
+	a := New(r, effects.Direct, testclock.NewFakePassiveClock(begin))
+	for range 2 {
+		if got, err := a.MayAttach(t.Context(), alice, exporter); !got || err != nil {
+			t.Errorf("MayAttach: got %t, %v, want true", got, err)
+		}
+		if got, err := a.MayExec(t.Context(), alice, exporter); got || err != nil {
+			t.Errorf("MayExec: got %t, %v, want false", got, err)
+		}
+	}
+	if diff := cmp.Diff([]string{asksExec, asksAttach, asksExec}, r.asked); diff != "" {
+		t.Errorf("reviews (-want +got):\n%s", diff)
+	}
+}
+
 // An answer is cached for a time, for the same question; an error is not cached, and never
 // counts as an answer.
 func TestAnswersKept(t *testing.T) {

@@ -103,10 +103,10 @@ func (d *Definitions) installedSchema(name string) *schema {
 	return d.installed[name].schema
 }
 
-// settling is the time from the change of a definition until all API servers use it, have ended
+// schemaPropagation is the time from the change of a definition until all API servers use it, have ended
 // the watches of its kind, and the operator has listed the objects again: what it listed before
 // lacks fields, and has the same resource versions.
-const settling = 10 * time.Second
+const schemaPropagation = 10 * time.Second
 
 // set keeps what was read of a definition; nil if it does not exist.
 func (d *Definitions) set(ctx context.Context, name string, definition *apiextensionsv1.CustomResourceDefinition) {
@@ -122,7 +122,7 @@ func (d *Definitions) set(ctx context.Context, name string, definition *apiexten
 		d.settle.Stop()
 	}
 	if !settled && !outdated {
-		d.settle = time.AfterFunc(settling, func() { d.update(ctx) })
+		d.settle = time.AfterFunc(schemaPropagation, func() { d.update(ctx) })
 	}
 	d.mu.Unlock()
 	if outdated {

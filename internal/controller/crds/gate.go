@@ -41,10 +41,10 @@ func (g *Gate) Owns(namespace string) bool { return g.Shard.Owns(namespace) }
 // Hold implements enqueue.Gate.
 func (g *Gate) Hold(ctx context.Context, namespace string) (*enqueue.Hold, error) {
 	if err := g.Unread(); err != nil {
-		return &enqueue.Hold{Again: retryAfter(err)}, nil // readiness reports it
+		return &enqueue.Hold{RetryAfter: retryAfter(err)}, nil // readiness reports it
 	}
 	if outdated := g.Outdated(); outdated != "" {
-		return &enqueue.Hold{Reason: v1alpha1.ReasonCustomResourceDefinitionsOutdated, Message: outdated, Drops: g.missingOf(exporters), Again: later}, nil
+		return &enqueue.Hold{Reason: v1alpha1.ReasonCustomResourceDefinitionsOutdated, Message: outdated, Drops: g.missingOf(exporters), RetryAfter: later}, nil
 	}
 	var list v1alpha1.PrometheusJmxExporterList
 	if err := g.Reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -52,7 +52,7 @@ func (g *Gate) Hold(ctx context.Context, namespace string) (*enqueue.Hold, error
 	}
 	for i := range list.Items {
 		if why := g.unknown(&list.Items[i]); why != "" {
-			return &enqueue.Hold{Reason: v1alpha1.ReasonSpecUnknown, Message: why, Again: later}, nil
+			return &enqueue.Hold{Reason: v1alpha1.ReasonSpecUnknown, Message: why, RetryAfter: later}, nil
 		}
 	}
 	return nil, nil
@@ -113,7 +113,7 @@ func (d *Definitions) KeepUnknown() func(any) (any, error) {
 		if !ok { // a tombstone
 			return object, nil
 		}
-		exporter.ManagedFields = nil
+		trim(exporter)
 		if exporter.Spec.Raw != nil { // it has fields that the type does not have
 			return exporter, nil
 		}

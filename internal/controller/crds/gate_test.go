@@ -89,7 +89,7 @@ func holdsWhileOutdated(t *testing.T) {
 		t.Errorf("readiness is %v", err)
 	}
 	g.fail(attachments, errors.New("forbidden"))
-	if hold, err := g.Hold(t.Context(), "shop"); err != nil || hold == nil || hold.Again != later {
+	if hold, err := g.Hold(t.Context(), "shop"); err != nil || hold == nil || hold.RetryAfter != later {
 		t.Errorf("without the right to read them, the hold is %+v with error %v, want one for %s", hold, err, later)
 	}
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
@@ -107,18 +107,18 @@ func holdsWhileOutdated(t *testing.T) {
 	check("without fields of both", true, exporters, "lacks spec.selector.", attachments)
 	g.set(t.Context(), attachments, nil)
 	check("without a definition", true, exporters)
-	time.Sleep(settling / 2)
+	time.Sleep(schemaPropagation / 2)
 	check("before a change", true)
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
-	time.Sleep(settling - 1)
+	time.Sleep(schemaPropagation - 1)
 	check("not settled", true, exporters)
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, without("spec", "selector")))
-	time.Sleep(settling)
+	time.Sleep(schemaPropagation)
 	check("changed back", true, exporters)
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
-	time.Sleep(settling / 2)
+	time.Sleep(schemaPropagation / 2)
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
-	time.Sleep(settling - time.Nanosecond)
+	time.Sleep(schemaPropagation - time.Nanosecond)
 	check("changed again", true, exporters)
 	time.Sleep(time.Nanosecond)
 	synctest.Wait()

@@ -24,8 +24,8 @@ type Hold struct {
 	Reason, Message string
 	// Drops are the fields of exporters that the API server drops whenever it stores one.
 	Drops []string
-	// Again is the time after which to ask again.
-	Again time.Duration
+	// RetryAfter is the time after which to ask the Gate again.
+	RetryAfter time.Duration
 }
 
 // Owned returns the requests of m for the namespaces that the Gate owns.

@@ -47,9 +47,9 @@ func TestGate(t *testing.T) {
 	}{
 		"passes":              {"shop", gate{}, nil, true, false, ctrl.Result{RequeueAfter: time.Hour}, nil},
 		"another's":           {"other", gate{}, nil, false, false, ctrl.Result{}, nil},
-		"held":                {"shop", gate{holds: map[string]*Hold{"shop": {Reason: "Held", Again: time.Minute}}}, nil, false, true, ctrl.Result{RequeueAfter: time.Minute}, nil},
-		"held for no reason":  {"shop", gate{holds: map[string]*Hold{"shop": {Again: time.Minute}}}, nil, false, false, ctrl.Result{RequeueAfter: time.Minute}, nil},
-		"another is held":     {"shop", gate{holds: map[string]*Hold{"bank": {Again: time.Minute}}}, nil, true, false, ctrl.Result{RequeueAfter: time.Hour}, nil},
+		"held":                {"shop", gate{holds: map[string]*Hold{"shop": {Reason: "Held", RetryAfter: time.Minute}}}, nil, false, true, ctrl.Result{RequeueAfter: time.Minute}, nil},
+		"held for no reason":  {"shop", gate{holds: map[string]*Hold{"shop": {RetryAfter: time.Minute}}}, nil, false, false, ctrl.Result{RequeueAfter: time.Minute}, nil},
+		"another is held":     {"shop", gate{holds: map[string]*Hold{"bank": {RetryAfter: time.Minute}}}, nil, true, false, ctrl.Result{RequeueAfter: time.Hour}, nil},
 		"the report fails":    {"shop", gate{holds: map[string]*Hold{"shop": {Reason: "Held"}}}, refused, false, true, ctrl.Result{}, refused},
 		"it is not known":     {"shop", gate{err: refused}, nil, false, false, ctrl.Result{}, refused},
 		"another's unknown":   {"other", gate{err: refused}, nil, false, false, ctrl.Result{}, nil},
@@ -93,7 +93,7 @@ func TestHeldWhileGranted(t *testing.T) {
 				t.Fatalf("%s does not wait: %v", name, err)
 			}
 		}
-		holds.holds["shop"] = &Hold{Reason: "Held", Again: 10 * time.Second}
+		holds.holds["shop"] = &Hold{Reason: "Held", RetryAfter: 10 * time.Second}
 		for range 3 {
 			q.end("shop")
 		}

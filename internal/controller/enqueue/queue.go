@@ -140,10 +140,10 @@ func (q *Queue) pass(ctx context.Context, request ctrl.Request) (ctrl.Result, bo
 		err = q.Held(ctx, request, hold)
 	}
 	if err != nil {
-		q.queue.AddAfter(request, hold.Again)
+		q.queue.AddAfter(request, hold.RetryAfter)
 		return ctrl.Result{}, false, err
 	}
-	return ctrl.Result{RequeueAfter: hold.Again}, false, nil
+	return ctrl.Result{RequeueAfter: hold.RetryAfter}, false, nil
 }
 
 // begin takes a worker, or lets the request wait for one.

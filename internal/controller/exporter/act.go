@@ -3,6 +3,8 @@ package exporter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,22 +36,13 @@ const (
 // writes, and what cannot be kept is no failure. It returns the time after which to write
 // what is left; 0 if nothing is.
 func (r *Reconciler) act(ctx context.Context, f *fleet, p plan) (again time.Duration, failure error) {
-	var kept, pruned error
 	k := r.kept.get(f.exporter, f.granted)
-	due := !r.Clock.Now().Before(k.next)
 	published := r.publish(ctx, f, p)
-	if due && p.revisions.keep != nil {
-		kept = r.keep(ctx, f, k, p.revisions)
-	}
+	writeAgain := r.attempt(f, &k.writes, p.revisions.keep, func() error { return r.keep(ctx, f, k, p.revisions) })
 	again, err := r.writeRecords(ctx, f, p.records)
-	if due && p.revisions.prune {
-		pruned = r.prune(ctx, f, k, p.revisions)
-	}
-	if due || p.revisions.keep == nil && !p.revisions.prune {
-		r.tried(f, k, kept, pruned)
-	}
-	if k.failure != "" {
-		again = enqueue.Earliest(again, max(k.next.Sub(r.Clock.Now()), time.Millisecond))
+	again = enqueue.Earliest(again, writeAgain)
+	if !f.recordsBehind { // otherwise it is not known whether any is unused
+		again = enqueue.Earliest(again, r.attempt(f, &k.deletes, p.revisions.prune, func() error { return r.prune(ctx, f, k, p.revisions) }))
 	}
 	return again, errors.Join(published, err)
 }
@@ -84,12 +77,43 @@ func (r *Reconciler) writeSlice(ctx context.Context, f *fleet, s slice) error {
 	case !s.changed:
 		return nil
 	}
+	if was == nil {
+		var err error
+		if s.name, err = r.unclaimed(ctx, f, s.name); err != nil {
+			return err
+		}
+	}
 	stated := sliceConfiguration(f.exporter, was, s)
 	if err := r.Writer.EndpointSlice(ctx, stated); err != nil {
 		return err
 	}
 	r.note(f, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: s.name}}, stated.ResourceVersion)
 	return nil
+}
+
+// maxNames is how many names are tried for a new slice.
+const maxNames = 16
+
+// unclaimed returns a name for a new slice that no object of others has. What the plan calls one
+// is no secret, so somebody may be there first.
+func (r *Reconciler) unclaimed(ctx context.Context, f *fleet, name string) (string, error) {
+	for n := range maxNames {
+		try := name
+		if n > 0 {
+			try = fmt.Sprintf("%s-%d", name, n)
+		}
+		if find(f.slices, try) != nil { // it has other endpoints
+			continue
+		}
+		var there discoveryv1.EndpointSliceList // by a list, for which the operator has the right
+		if err := r.Live.List(ctx, &there, client.InNamespace(f.exporter.Namespace), client.MatchingFields{metav1.ObjectNameField: try}); err != nil {
+			return "", err
+		}
+		if !slices.ContainsFunc(there.Items, func(s discoveryv1.EndpointSlice) bool { return !selection.OwnSlice(&s) }) {
+			return try, nil
+		}
+	}
+	return "", fmt.Errorf("EndpointSlices %[1]s and %[1]s-1 to %[1]s-%[2]d exist and are not the operator's; delete one of them", name, maxNames-1)
 }
 
 // note remembers an object of the exporter's namespace that was written.

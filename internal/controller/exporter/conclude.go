@@ -28,7 +28,7 @@ func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration
 	if err != nil {
 		return ctrl.Result{RequeueAfter: again}, errors.Join(failure, err)
 	}
-	wait, err := r.writeStatus(ctx, f.exporter, sum{f, problems, failure, r.kept.get(f.exporter, f.granted).failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
+	wait, err := r.writeStatus(ctx, f.exporter, sum{f, problems, failure, r.kept.get(f.exporter, f.granted).failure(), metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
 	switch {
 	case apply.IsGone(err) || apierrors.HasStatusCause(failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil
@@ -52,6 +52,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.Prometh
 	if wait := r.progress.wait(key, &before, status, now); wait > 0 {
 		return wait, nil
 	}
+	r.stated.note(key, status)
 	if err := r.Writer.ExporterStatus(ctx, exporter, status); err != nil {
 		return 0, err
 	}

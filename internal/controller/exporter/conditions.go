@@ -8,6 +8,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -77,7 +78,7 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	return []metav1.Condition{ready, reconciling, stalled, valid}
 }
 
-// valid returns ConfigValid. If ConfigMap and Secret are invalid, its message names both.
+// valid returns ConfigValid. If several inputs are invalid, its message names all of them.
 func (f sum) valid() metav1.Condition {
 	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
 	if warning := f.inputs.Config.Warning; warning != nil {
@@ -86,8 +87,10 @@ func (f sum) valid() metav1.Condition {
 	valid.Message = strings.TrimSpace(valid.Message + " " + f.unkept)
 	if p := f.inputs.Problem(); p != nil {
 		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
-		if other := f.inputs.Security.Problem; other != nil && other != p {
-			valid.Message += " " + other.Message
+		for _, other := range []*steps.Problem{f.inputs.Security.Problem, f.inputs.ProcessRules} {
+			if other != nil && other != p {
+				valid.Message += " " + other.Message
+			}
 		}
 	}
 	return valid

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -182,7 +183,7 @@ func freeName(service string, g group, taken []slice) string {
 	}
 }
 
-const portName = "metrics"
+const portName = selection.PortName
 
 func find(existing []discoveryv1.EndpointSlice, name string) *discoveryv1.EndpointSlice {
 	for i := range existing {

@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -84,11 +85,23 @@ func (f *fleet) endpoints() []endpoint {
 	}
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)
-		if m.attachment == nil || !record.EndpointsKnown(&m.attachment.Status) {
-			wanted = append(wanted, alreadyPublished(f.slices, m.pod)...) // of a record that was lost
-		}
+		wanted = append(wanted, f.unknownEndpoints(m)...)
 	}
 	return wanted
+}
+
+// unknownEndpoints returns the published endpoints of a member that its record does not know,
+// because it replaces one that was lost: all, as long as the pod was not inspected, and then
+// those that may be in containers that the operator no longer inspects.
+func (f *fleet) unknownEndpoints(m member) []endpoint {
+	if m.attachment == nil || !record.EndpointsKnown(&m.attachment.Status) {
+		return alreadyPublished(f.slices, m.pod)
+	}
+	unseen := record.UnseenPorts(&m.attachment.Status)
+	if len(unseen) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(alreadyPublished(f.slices, m.pod), func(e endpoint) bool { return !slices.Contains(unseen, e.port) })
 }
 
 // publishes reports whether the exporter needs a Service: in mode Preflight only if

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // keepTimeout limits how long an exporter waits for what it keeps or deletes: nothing that is
@@ -38,30 +40,43 @@ func (r *Reconciler) keep(ctx context.Context, f *fleet, k *keeping, p revisionP
 	switch {
 	case apierrors.IsNotFound(err):
 		k.names[p.current] = false // the answer may get lost
-		err = r.Writer.Revision(ctx, p.keep)
+		err = r.writeRevision(ctx, f, p.current)
 	case err == nil && !keptFor(f.exporter, &there):
 		return fmt.Errorf("ControllerRevision %s is not controlled by this exporter; delete it", p.current)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		k.names[p.current] = true
+	case !apply.IsGone(err):
+		return errors.New(whyNot(err))
 	}
-	return err
+	return nil
 }
 
-// prune deletes the ControllerRevisions that no record needs, and the oldest of too many.
+// writeRevision writes the ControllerRevision of the current configuration.
+func (r *Reconciler) writeRevision(ctx context.Context, f *fleet, name string) error {
+	config, err := transport.Loaded(ctx, []transport.Blob{f.inputs.Config.Blob})
+	if err != nil {
+		return err
+	}
+	return r.Writer.Revision(ctx, f.revisionConfiguration(name, config[0].Content))
+}
+
+// prune deletes the ControllerRevisions that no record needs, and the oldest of too many. It
+// returns the first failure.
 func (r *Reconciler) prune(ctx context.Context, f *fleet, k *keeping, p revisionPlan) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(kindOfRevision + "List"))
 	if err := r.Live.List(ctx, &list, client.InNamespace(f.exporter.Namespace), client.MatchingLabels(serviceLabels(f.exporter))); err != nil {
-		return err
+		return fmt.Errorf("ControllerRevisions cannot be listed: %s", whyNot(err))
 	}
 	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	clear(k.names)
-	var failed []error
+	var failed error
 	room := revisionLimit
 	for _, o := range list.Items {
 		switch {
@@ -75,13 +90,26 @@ func (r *Reconciler) prune(ctx context.Context, f *fleet, k *keeping, p revision
 			room--
 			continue
 		}
-		o.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(kindOfRevision))
-		if err := r.Writer.DeleteRevision(ctx, &o); err != nil {
+		if err := r.deleteRevision(ctx, &o); err != nil {
 			k.names[o.Name] = true
-			failed = append(failed, err)
+			failed = cmp.Or(failed, err)
 		}
 	}
-	return errors.Join(failed...)
+	return failed
+}
+
+// deleteRevision deletes a ControllerRevision, and returns an error if finalizers keep it.
+func (r *Reconciler) deleteRevision(ctx context.Context, o *metav1.PartialObjectMetadata) error {
+	o.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(kindOfRevision))
+	if o.DeletionTimestamp.IsZero() {
+		if err := r.Writer.DeleteRevision(ctx, o); err != nil {
+			return fmt.Errorf("ControllerRevision %s cannot be deleted: %s", o.Name, whyNot(err))
+		}
+	}
+	if len(o.Finalizers) > 0 {
+		return fmt.Errorf("ControllerRevision %s is not removed: remove the finalizers (%s) that keep it", o.Name, text.Line(strings.Join(o.Finalizers, ", "), 80))
+	}
+	return nil
 }
 
 // keptFor reports whether a ControllerRevision is one that the operator keeps for an exporter.
@@ -90,24 +118,29 @@ func keptFor(exporter *v1alpha1.PrometheusJmxExporter, o *metav1.PartialObjectMe
 	return metav1.IsControlledBy(o, exporter) && labels.SelectorFromSet(serviceLabels(exporter)).Matches(labels.Set(o.Labels))
 }
 
-// tried notes the result of a try. A failure concerns nothing that is served: it is reported in
-// an Event and a message, and repeated later.
-func (r *Reconciler) tried(f *fleet, k *keeping, kept, pruned error) {
-	before := k.failure
-	switch {
-	case kept != nil && !apply.IsGone(kept):
-		k.failure = "The configuration is not kept in a ControllerRevision; a container that restarts while the ConfigMap is invalid will have no metrics: " + whyNot(kept) + "."
-	case pruned != nil && !apply.IsGone(pruned):
-		k.failure = "ControllerRevisions that are no longer used cannot be deleted: " + whyNot(pruned) + "."
-	default:
-		k.failure, k.tries, k.next = "", 0, time.Time{}
-		return
+// attempt does what is needed and due, and returns the time after which to do what failed. A
+// failure concerns nothing that is served: it is reported in an Event and a message.
+func (r *Reconciler) attempt(f *fleet, a *attempts, needed bool, do func() error) (again time.Duration) {
+	if wait := a.next.Sub(r.Clock.Now()); needed && wait > 0 {
+		return wait
 	}
-	k.tries++
-	k.next = r.Clock.Now().Add(statemachine.Backoff(k.tries + 6)) // a minute at first
+	var err error
+	if needed {
+		err = do()
+	}
+	before := a.failure
+	if err == nil {
+		a.failure, a.failed, a.next = "", 0, time.Time{}
+		return 0
+	}
+	a.failure = a.preface + err.Error() + "."
+	a.failed++
+	again = statemachine.Backoff(a.failed + 6) // a minute at first
+	a.next = r.Clock.Now().Add(again)
 	if before == "" {
-		r.Recorder.Eventf(f.exporter, nil, corev1.EventTypeWarning, v1alpha1.ReasonConfigNotKept, "Keep", "%s", text.Note(k.failure))
+		r.Recorder.Eventf(f.exporter, nil, corev1.EventTypeWarning, a.reason, "Keep", "%s", text.Note(a.failure))
 	}
+	return again
 }
 
 func whyNot(err error) string {

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -23,10 +24,21 @@ type keeping struct {
 	exporter types.UID
 	// names are those that may be there; true for those that are known to be.
 	names map[string]bool
-	// failure is what could not be done at the last try, and why; empty for nothing. The next
-	// try follows at a time.
+	// writes and deletes have a pace each: what cannot be deleted delays no write.
+	writes, deletes attempts
+}
+
+// failure is what could not be done, and why; empty for nothing.
+func (k *keeping) failure() string { return cmp.Or(k.writes.failure, k.deletes.failure) }
+
+// attempts are those to write, or to delete, ControllerRevisions.
+type attempts struct {
+	// reason is that of a failure, and preface what its message begins with.
+	reason, preface string
+	// failure is what the last attempt could not do, and why; empty for nothing. The next
+	// attempt follows at a time.
 	failure string
-	tries   int32
+	failed  int32
 	next    time.Time
 }
 
@@ -37,7 +49,11 @@ func (s *keepings) get(exporter *v1alpha1.PrometheusJmxExporter, granted sets.Se
 	if known, ok := s.of.Load(key); ok && known.(*keeping).exporter == exporter.UID {
 		return known.(*keeping)
 	}
-	k := &keeping{exporter: exporter.UID, names: map[string]bool{}}
+	k := &keeping{
+		exporter: exporter.UID, names: map[string]bool{},
+		writes:  attempts{reason: v1alpha1.ReasonConfigNotKept, preface: "The configuration is not kept in a ControllerRevision; a container that restarts while the ConfigMap is invalid will have no metrics: "},
+		deletes: attempts{reason: v1alpha1.ReasonRevisionsNotDeleted, preface: "Unused "},
+	}
 	for revision := range granted.Clone().Insert(exporter.Status.Revision) {
 		if revision != "" {
 			k.names[selection.RevisionName(exporter, revision)] = false

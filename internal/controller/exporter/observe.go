@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,9 +104,7 @@ func (r *Reconciler) observePublished(ctx context.Context, f *fleet) error {
 	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter), client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	// The label alone does not prove ownership: the EndpointSlice controller copies the
-	// Service's labels.
-	f.slices = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !metav1.IsControlledBy(&s, f.exporter) })
+	f.slices = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !selection.OwnSlice(&s) })
 	if !f.publishes() {
 		return nil
 	}

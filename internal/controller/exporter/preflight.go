@@ -175,7 +175,7 @@ func (m member) transport() v1alpha1.Transport {
 }
 
 // unreachable are the reasons for which nothing is executed in a pod by any transport.
-var unreachable = []string{v1alpha1.ReasonTransportForbidden, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized, v1alpha1.ReasonUnsupportedOS}
+var unreachable = []string{v1alpha1.ReasonTransportForbidden, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized, v1alpha1.ReasonProcessRulesInvalid, v1alpha1.ReasonUnsupportedOS}
 
 // takesDoor reports whether the pod is reached through an ephemeral container in mode
 // Attach.

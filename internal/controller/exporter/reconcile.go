@@ -34,6 +34,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.Logs.Ask(request.NamespacedName, nil)
 		r.kept.forget(request.NamespacedName)
 		r.progress.forget(request.NamespacedName)
+		r.stated.forget(request.NamespacedName)
 	}
 	if err != nil || !exporter.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

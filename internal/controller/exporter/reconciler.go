@@ -37,6 +37,7 @@ type Reconciler struct {
 	written  written
 	kept     keepings
 	progress progress
+	stated   stated
 	// reported are the messages of exporters that are held, and whose status cannot have them.
 	reported sync.Map
 }

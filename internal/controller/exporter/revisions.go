@@ -14,8 +14,8 @@ const revisionLimit = 10
 
 // revisionPlan is which ControllerRevisions should be there.
 type revisionPlan struct {
-	// keep is the one to write; nil if the current one is known to be there, or not needed.
-	keep *appsv1ac.ControllerRevisionApplyConfiguration
+	// keep reports whether to write the current one: it is needed, and not known to be there.
+	keep bool
 	// current is the name of that of the current revision, and used are the names of all that
 	// may be needed.
 	current string
@@ -32,19 +32,17 @@ func (f *fleet) planRevisions(granted sets.Set[string]) revisionPlan {
 	for revision := range granted {
 		p.used.Insert(selection.RevisionName(f.exporter, revision))
 	}
-	if p.used.Has(p.current) && f.inputs.Problem() == nil && !f.kept[p.current] {
-		p.keep = f.revisionConfiguration(p.current)
-	}
+	p.keep = p.used.Has(p.current) && f.inputs.Problem() == nil && !f.kept[p.current]
 	p.used.Insert(p.current) // the next pod may have it soon
 	// A record that the cache lacks may have what seems to be unused.
 	p.prune = !f.recordsBehind && (len(f.kept) > revisionLimit+1 || !p.used.IsSuperset(sets.KeySet(f.kept)))
 	return p
 }
 
-func (f *fleet) revisionConfiguration(name string) *appsv1ac.ControllerRevisionApplyConfiguration {
+func (f *fleet) revisionConfiguration(name string, config []byte) *appsv1ac.ControllerRevisionApplyConfiguration {
 	return appsv1ac.ControllerRevision(name, f.exporter.Namespace).
 		WithLabels(serviceLabels(f.exporter)).
 		WithOwnerReferences(ownedBy(f.exporter)).
 		WithRevision(0). // their order is that of their creation
-		WithData(source.RevisionData(f.inputs.Config.Content))
+		WithData(source.RevisionData(f.exporter, config))
 }

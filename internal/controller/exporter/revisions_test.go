@@ -59,11 +59,11 @@ func TestPlanRevisions(t *testing.T) {
 			f.kept[selection.RevisionName(exporter, revision)] = false
 		}
 		p := f.planRevisions(sets.New(tc.granted...))
-		if (p.keep != nil) != tc.keep || p.prune != tc.prune {
-			t.Errorf("%s: got keep %t and prune %t, want %t and %t", name, p.keep != nil, p.prune, tc.keep, tc.prune)
+		if p.keep != tc.keep || p.prune != tc.prune {
+			t.Errorf("%s: got keep %t and prune %t, want %t and %t", name, p.keep, p.prune, tc.keep, tc.prune)
 		}
-		if p.keep != nil && *p.keep.Name != selection.RevisionName(exporter, tc.current) {
-			t.Errorf("%s: got %s kept", name, *p.keep.Name)
+		if p.current != selection.RevisionName(exporter, tc.current) {
+			t.Errorf("%s: got %s as the current one", name, p.current)
 		}
 	}
 }
@@ -72,9 +72,9 @@ func TestPlanRevisions(t *testing.T) {
 func TestRevisionWithoutSecret(t *testing.T) {
 	f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}}
 	f.exporter.Name = "shop"
-	f.inputs.Config.Content, f.inputs.Security.Content = []byte("rules: []\n"), []byte("hunter2")
+	f.inputs.Security.Content = []byte("hunter2")
 	f.inputs.Security.CertificateSHA256 = "0123abcd"
-	stated := f.revisionConfiguration("shop-1")
+	stated := f.revisionConfiguration("shop-1", []byte("rules: []\n"))
 	if got, want := string(stated.Data.Raw), `{"configuration":"cnVsZXM6IFtdCg=="}`; got != want {
 		t.Errorf("data: got %s, want %s", got, want)
 	}

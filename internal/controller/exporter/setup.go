@@ -68,6 +68,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate) error {
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.Paced(pace, r.ofPod))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.Paced(pace, r.ofAttachment))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.Paced(pace, r.ofSibling))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.Paced(pace, r.stated.ofForeign))).
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.Paced(pace, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).

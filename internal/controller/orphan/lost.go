@@ -52,7 +52,7 @@ func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 // knows reports whether a record knows which agents are in its pod: the pod was
 // inspected, or its detach began, which looks for agents if it was not.
 func knows(a *v1alpha1.JmxAttachment) bool {
-	return a.Status.DetachStartTime != nil || record.EndpointsKnown(&a.Status)
+	return a.Status.DetachStartTime != nil || record.EndpointsKnown(&a.Status) && len(record.UnseenPorts(&a.Status)) == 0
 }
 
 // in reports whether such an agent is in the pod, and its container still runs.

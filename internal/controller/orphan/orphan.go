@@ -1,7 +1,9 @@
 // Package orphan finds attached pods that have neither a record nor an exporter, for
-// example after `kubectl delete monitoring --all`: the operator owns annotations of the
-// pod, or a deleted record said that it has agents. It recreates the record without an
-// exporter, and the attachment controller then detaches the pod like any other.
+// example after `kubectl delete monitoring --all`: the pod has the annotation that only the
+// operator may set, or a deleted record said that it has agents. It recreates the record
+// without an exporter, and the attachment controller then detaches the pod like any other.
+// From a pod with other annotations of the operator, these are removed, and nothing is
+// executed in it: the name of a field manager proves nothing, since anybody may use it.
 package orphan
 
 import (
@@ -15,6 +17,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
@@ -44,6 +47,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
+	if !r.attached(pod) {
+		if err := r.Writer.PodAnnotations(ctx, pod, nil); !apply.IsGone(err) {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{}, nil
+	}
 	_, err := r.Writer.Attachment(ctx, "", selection.AttachmentName(pod), pod, nil, "")
 	if err == nil {
 		r.lost.forget(request.NamespacedName)
@@ -54,8 +63,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, err
 }
 
-// orphaned reads a pod; it returns nil unless the pod is attached to and nothing exists
-// that would ever detach it.
+// orphaned reads a pod; it returns nil unless the pod has something of the operator and nothing
+// exists that would ever detach it.
 func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key client.ObjectKey) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	switch err := from.Get(ctx, key, &pod); {
@@ -64,7 +73,7 @@ func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key clien
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !pod.DeletionTimestamp.IsZero(), !r.attached(&pod):
+	case !pod.DeletionTimestamp.IsZero(), !r.attached(&pod) && !podfacts.OwnsAnnotations(&pod):
 		r.lost.forget(key)
 		return nil, nil
 	}
@@ -88,8 +97,7 @@ func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key clien
 	return &pod, nil
 }
 
-// attached reports whether the operator owns annotations of the pod, or a deleted record
-// left agents in it.
+// attached reports whether the operator attached to the pod, by what nobody else can say.
 func (r *Reconciler) attached(pod *corev1.Pod) bool {
-	return podfacts.OwnsAnnotations(pod) || r.lost.in(pod)
+	return selection.Flagged(pod) || r.lost.in(pod)
 }

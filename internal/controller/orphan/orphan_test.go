@@ -2,6 +2,7 @@ package orphan
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	testclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,9 +34,12 @@ func aPod(manager string) *corev1.Pod {
 		Annotations: map[string]string{v1alpha1.AnnotationPort: "9400"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
-			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:prometheus.io/port":{}}}}`),
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:banzaicloud.com/jmx-attachment":{},"f:prometheus.io/port":{}}}}`),
 		}},
 	}}
+	if manager == ours {
+		pod.Annotations[v1alpha1.AnnotationFlag] = selection.AttachmentName(pod)
+	}
 	pod.Spec.Containers = []corev1.Container{{Name: "app"}}
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
@@ -80,11 +85,20 @@ func (w *world) List(_ context.Context, list client.ObjectList, _ ...client.List
 type api struct {
 	client.Client
 	applied []*ac.JmxAttachmentApplyConfiguration
+	// withdrawn is how often the annotations of a pod were removed.
+	withdrawn int
 }
 
 // Apply implements client.Client.
 func (a *api) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
-	a.applied = append(a.applied, object.(*ac.JmxAttachmentApplyConfiguration))
+	if record, ok := object.(*ac.JmxAttachmentApplyConfiguration); ok {
+		a.applied = append(a.applied, record)
+		return nil
+	}
+	if len(object.(*corev1ac.PodApplyConfiguration).Annotations) > 0 {
+		return errors.New("annotations are added")
+	}
+	a.withdrawn++
 	return nil
 }
 
@@ -99,6 +113,7 @@ func TestReconcile(t *testing.T) {
 		}
 	}
 	recorded := func(w *world) { w.record = &v1alpha1.JmxAttachment{} }
+	unflagged := func(w *world) { delete(w.pod.Annotations, v1alpha1.AnnotationFlag) }
 	of := func(manager string) func(*world) { return func(w *world) { w.pod = aPod(manager) } }
 	// The deleted record had an agent in a container.
 	lost := func(id string) *v1alpha1.JmxAttachment {
@@ -112,6 +127,7 @@ func TestReconcile(t *testing.T) {
 		both, live []func(*world) // content of both cache and API server; of the API server only
 		lost       *v1alpha1.JmxAttachment
 		want       bool
+		withdraws  bool
 	}{
 		"neither record nor exporter exists":                         {want: true},
 		"the record exists":                                          {both: []func(*world){recorded}},
@@ -122,7 +138,11 @@ func TestReconcile(t *testing.T) {
 		"the pod opted out, and its record is gone":                  {both: []func(*world){selecting("dummyapp"), optOut}, want: true},
 		"the annotations are foreign":                                {both: []func(*world){of("kubectl")}},
 		"the annotations are another operator's":                     {both: []func(*world){of("other-operator/pod-annotations")}},
-		"the annotations have no owner":                              {both: []func(*world){func(w *world) { w.pod.ManagedFields = nil }}},
+		"the annotations have no owner":                              {both: []func(*world){unflagged, func(w *world) { w.pod.ManagedFields = nil }}},
+		"the operator's flag is missing":                             {both: []func(*world){unflagged}, withdraws: true},
+		"the flag is that of another pod":                            {both: []func(*world){func(w *world) { w.pod.Annotations[v1alpha1.AnnotationFlag] = "app-0-00000000" }}, withdraws: true},
+		"the flag is missing, and the exporter exists":               {both: []func(*world){unflagged, selecting("dummyapp")}},
+		"somebody else owns the flag":                                {both: []func(*world){func(w *world) { w.pod.ManagedFields[0].Manager = "kubectl" }}},
 		"the annotations were removed, and the cache is stale":       {live: []func(*world){func(w *world) { w.pod.Annotations, w.pod.ManagedFields = nil, nil }}},
 		"the pod is gone, and the cache is stale":                    {live: []func(*world){func(w *world) { w.pod = nil }}},
 		"only an agent remains":                                      {both: []func(*world){of("kubectl")}, lost: lost("containerd://1"), want: true},
@@ -147,6 +167,9 @@ func TestReconcile(t *testing.T) {
 		}
 		if got := len(server.applied) == 1; got != tc.want {
 			t.Errorf("%s: record created: got %t, want %t", name, got, tc.want)
+		}
+		if got := server.withdrawn == 1; got != tc.withdraws {
+			t.Errorf("%s: annotations removed: got %t, want %t", name, got, tc.withdraws)
 		}
 		for _, made := range server.applied {
 			if *made.Name != selection.AttachmentName(live.pod) || *made.Spec.Pod.UID != "pod" || made.Spec.Exporter != nil || made.Labels != nil || made.Spec.Revision != nil {

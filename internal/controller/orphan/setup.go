@@ -93,7 +93,9 @@ func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.Pr
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
 		return nil
 	}
-	return enqueue.Matching(pods.Items, func(pod *corev1.Pod) bool { return releases(before, after, pod) && r.attached(pod) })
+	return enqueue.Matching(pods.Items, func(pod *corev1.Pod) bool {
+		return releases(before, after, pod) && (r.attached(pod) || podfacts.OwnsAnnotations(pod))
+	})
 }
 
 // releases reports whether an exporter selected a pod and no longer does.

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
@@ -20,7 +19,8 @@ func Trim(obj any) (any, error) {
 		return obj, nil
 	}
 	podfacts.TrimManagedFields(pod)
-	tmp := tmpVolumes(pod)
+	kept := keptVolumes(pod)
+	ephemeral := kept.ephemeral(pod.Spec.EphemeralContainers)
 	trimmed := &corev1.Pod{
 		TypeMeta: pod.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
@@ -35,13 +35,16 @@ func Trim(obj any) (any, error) {
 			OS:             pod.Spec.OS,
 			HostNetwork:    pod.Spec.HostNetwork,
 			HostPID:        pod.Spec.HostPID,
+			HostIPC:        pod.Spec.HostIPC,
 			RestartPolicy:  pod.Spec.RestartPolicy,
 			Resources:      podLimits(pod.Spec.Resources),
-			Containers:     tmp.containers(pod, pod.Spec.Containers),
-			InitContainers: tmp.containers(pod, pod.Spec.InitContainers),
+			Containers:     kept.containers(pod, pod.Spec.Containers),
+			InitContainers: kept.containers(pod, pod.Spec.InitContainers),
 
-			EphemeralContainers: tmp.ephemeral(pod.Spec.EphemeralContainers),
-			Volumes:             tmp.volumes(pod.Spec.Volumes),
+			ShareProcessNamespace: pod.Spec.ShareProcessNamespace,
+
+			EphemeralContainers: ephemeral,
+			Volumes:             kept.volumes(pod.Spec.Volumes),
 		},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, PodIP: pod.Status.PodIP,
@@ -51,7 +54,7 @@ func Trim(obj any) (any, error) {
 			ContainerStatuses:     containerStatuses(pod.Status.ContainerStatuses, pod.Spec.Containers),
 			InitContainerStatuses: containerStatuses(pod.Status.InitContainerStatuses, pod.Spec.InitContainers),
 
-			EphemeralContainerStatuses: doorStatuses(pod.Status.EphemeralContainerStatuses),
+			EphemeralContainerStatuses: ephemeralStatuses(pod.Status.EphemeralContainerStatuses, ephemeral),
 		},
 	}
 	return trimmed, nil
@@ -104,18 +107,16 @@ func limits(all corev1.ResourceList, names ...corev1.ResourceName) corev1.Resour
 	return kept
 }
 
-// containers returns the containers reduced to name, ports, mounts of /tmp, ephemeral
-// storage limits, privileged mode, and restart policies, which also distinguish sidecars
+// containers returns the containers reduced to name, ports, mounts of kept volumes, ephemeral
+// storage limits, powers over the node, and restart policies, which also distinguish sidecars
 // from init containers. Memory limits are kept where the pod itself has one.
-func (t tmp) containers(pod *corev1.Pod, containers []corev1.Container) []corev1.Container {
+func (k volumeNames) containers(pod *corev1.Pod, containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
 		out[i] = corev1.Container{
-			Name: c.Name, Ports: ports(c.Ports), VolumeMounts: t.mounts(c.VolumeMounts),
+			Name: c.Name, Ports: ports(c.Ports), VolumeMounts: k.mounts(c.VolumeMounts),
 			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules, ResizePolicy: resizePolicy(c),
-		}
-		if c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
-			out[i].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+			SecurityContext: securityContext(c.SecurityContext),
 		}
 		out[i].Resources.Limits = limits(c.Resources.Limits, corev1.ResourceEphemeralStorage)
 		if podLimits(pod.Spec.Resources) != nil {

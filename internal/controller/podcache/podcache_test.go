@@ -29,8 +29,10 @@ func full() *corev1.Pod {
 		{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired}, {ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer},
 	}
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true), RunAsUser: new(int64(0))}
-	pod.Spec.InitContainers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(false)}
-	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = true, true, true
+	pod.Spec.InitContainers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(false), Capabilities: &corev1.Capabilities{
+		Add: []corev1.Capability{"SYS_ADMIN"}, Drop: []corev1.Capability{"ALL"},
+	}}
+	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC, pod.Spec.ShareProcessNamespace = true, true, true, new(true)
 	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
 		corev1.ResourceEphemeralStorage: resource.MustParse("1Gi"), corev1.ResourceMemory: resource.MustParse("2Gi"),
@@ -80,11 +82,14 @@ func TestTrim(t *testing.T) {
 	want.Annotations = map[string]string{"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true", "kubernetes.io/config.mirror": "8c2b"}
 	want.Spec.NodeName, want.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	want.Spec.OS, want.Spec.NodeSelector = &corev1.PodOS{Name: corev1.Windows}, map[string]string{corev1.LabelOSStable: "windows"}
-	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+	want.Spec.InitContainers = []corev1.Container{{
+		Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}},
+	}}
 	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
 	want.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 	want.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
-	want.Spec.HostNetwork, want.Spec.HostPID = true, true
+	want.Spec.HostNetwork, want.Spec.HostPID, want.Spec.HostIPC, want.Spec.ShareProcessNamespace = true, true, true, new(true)
 	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
 	want.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
 	want.Spec.Volumes = []corev1.Volume{
@@ -164,7 +169,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// Of all mounts and volumes those are kept that show who can write to a /tmp.
+// Of all mounts and volumes those are kept that show who can write to a /tmp, and what of the
+// node is mounted.
 func TestTrimMounts(t *testing.T) {
 	at := func(volume, path string) corev1.VolumeMount {
 		return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: "a", MountPropagation: new(corev1.MountPropagationNone)}
@@ -173,23 +179,34 @@ func TestTrimMounts(t *testing.T) {
 		return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: "a"}
 	}
 	pod := full()
-	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{at("token", "/var/run/secrets"), at("tmp", "/tmp"), at("data", "/data")}
-	pod.Spec.InitContainers[0].VolumeMounts = []corev1.VolumeMount{at("data", "/data"), at("tmp", "/shared")}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{at("token", "/var/run/secrets"), at("tmp", "/tmp"), at("cache", "/cache"), at("node", "/node")}
+	pod.Spec.InitContainers[0].VolumeMounts = []corev1.VolumeMount{at("cache", "/cache"), at("tmp", "/shared")}
 	debugger := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger", Image: "x", VolumeMounts: []corev1.VolumeMount{at("tmp", "/mnt")}}}
-	other := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "other", VolumeMounts: []corev1.VolumeMount{at("data", "/mnt")}}}
-	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{debugger, other}
+	other := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "other", VolumeMounts: []corev1.VolumeMount{at("cache", "/mnt")}}}
+	powerful := corev1.EphemeralContainer{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "powerful", Image: "x", SecurityContext: &corev1.SecurityContext{Privileged: new(true), RunAsUser: new(int64(0))}}}
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{debugger, other, powerful}
+	for _, c := range pod.Spec.EphemeralContainers {
+		pod.Status.EphemeralContainerStatuses = append(pod.Status.EphemeralContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: "x", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Signal: 9}}})
+	}
 	pod.Spec.Volumes = []corev1.Volume{
 		{Name: "tmp", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp", Type: new(corev1.HostPathDirectory)}}},
-		{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}},
+		{Name: "cache", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}},
 	}
 	got := trimmed(t, pod)
 	want := trimmed(t, full())
-	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{kept("tmp", "/tmp")}
+	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{kept("tmp", "/tmp"), kept("node", "/node")}
 	want.Spec.InitContainers[0].VolumeMounts = []corev1.VolumeMount{kept("tmp", "/shared")}
 	want.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 		Name: "debugger", VolumeMounts: []corev1.VolumeMount{kept("tmp", "/mnt")},
-	}}}
-	want.Spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}}}
+	}}, {TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "powerful", SecurityContext: &corev1.SecurityContext{Privileged: new(true)}}}}
+	want.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{
+		{Name: "debugger", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}, {Name: "powerful", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+	}
+	want.Spec.Volumes = []corev1.Volume{
+		{Name: "tmp", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}},
+		{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("trimmed pod (-want +got):\n%s", diff)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // maxMessage limits the messages kept of a pod: no more is ever shown.
@@ -34,11 +33,11 @@ func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// doorStatuses returns the statuses of the operator's ephemeral containers.
-func doorStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+// ephemeralStatuses returns the statuses of the ephemeral containers that are kept.
+func ephemeralStatuses(all []corev1.ContainerStatus, kept []corev1.EphemeralContainer) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, s := range all {
-		if transport.IsDoor(s.Name) {
+		if slices.ContainsFunc(kept, func(c corev1.EphemeralContainer) bool { return c.Name == s.Name }) {
 			out = append(out, corev1.ContainerStatus{Name: s.Name, State: state(s.State)})
 		}
 	}

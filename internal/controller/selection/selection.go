@@ -5,17 +5,39 @@ package selection
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // SliceManager is the value of endpointslice.kubernetes.io/managed-by of the exporters'
 // EndpointSlices, which makes the EndpointSlice controller ignore them.
 const SliceManager = "jmx-exporter-operator.banzaicloud.com"
+
+// OwnSlice reports whether an EndpointSlice is the operator's: an exporter controls it, and it
+// is marked as only the operator may mark one (the policy jmx-exporter-operator-published).
+// Neither suffices alone: anybody may name an exporter as owner, and the EndpointSlice
+// controller copies the label of the exporter from any Service.
+func OwnSlice(slice *discoveryv1.EndpointSlice) bool {
+	controller := metav1.GetControllerOfNoCopy(slice)
+	return slice.Labels[discoveryv1.LabelManagedBy] == SliceManager &&
+		controller != nil && controller.Kind == "PrometheusJmxExporter" && string(controller.UID) == slice.Labels[v1alpha1.LabelExporterUID]
+}
+
+// Flagged reports whether the operator's annotation of its record is on the pod, and still the
+// operator's to remove. Nobody else may set it (the policy jmx-exporter-operator-flag) except on a
+// new pod, whose UID, and so the name of its record, is not known yet.
+func Flagged(pod *corev1.Pod) bool {
+	return pod.Annotations[v1alpha1.AnnotationFlag] == AttachmentName(pod) &&
+		slices.Contains(podfacts.OwnAnnotations(pod), v1alpha1.AnnotationFlag)
+}
 
 // Matched reports whether the exporter selects the pod, and it runs, is not
 // terminating, and has not opted out.
@@ -61,6 +83,16 @@ func precedes(a, b *v1alpha1.PrometheusJmxExporter) bool {
 	return older(a, b)
 }
 
+// CountOlder returns how many exporters are older than another one.
+func CountOlder(exporters []v1alpha1.PrometheusJmxExporter, than *v1alpha1.PrometheusJmxExporter) (n int) {
+	for i := range exporters {
+		if older(&exporters[i], than) {
+			n++
+		}
+	}
+	return n
+}
+
 func older(a, b *v1alpha1.PrometheusJmxExporter) bool {
 	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.UID < b.UID
@@ -90,6 +122,9 @@ func ServiceName(exporter *v1alpha1.PrometheusJmxExporter) string {
 func RevisionName(exporter *v1alpha1.PrometheusJmxExporter, revision string) string {
 	return named(exporter.Name, "-"+revision, 253)
 }
+
+// PortName is the name of the port of Services and EndpointSlices.
+const PortName = "metrics"
 
 // LabelValue returns the name of an exporter as a label value.
 func LabelValue(name string) string { return named(name, "", 63) }

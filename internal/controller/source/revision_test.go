@@ -65,7 +65,7 @@ func TestKeptOfRevision(t *testing.T) {
 		e.Spec.Config = v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: "a"}
 		return e
 	}
-	data := func(content string) []byte { return RevisionData([]byte(content)).Raw }
+	data := func(content string) []byte { return RevisionData(exporterOf(), []byte(content)).Raw }
 	revisionOf := func(content string) string {
 		return steps.Revision(exporterOf(), steps.Inputs{Config: steps.Input{Blob: configBlob([]byte(content))}}, artifacts)
 	}
@@ -84,19 +84,21 @@ func TestKeptOfRevision(t *testing.T) {
 		want string // the configuration; empty for none
 		err  bool
 	}{
-		"the pod was granted nothing":    {how: func(w *world) { w.revision = "" }},
-		"it is kept":                     {how: func(*world) {}, want: before},
-		"it is not kept":                 {how: func(w *world) { clear(w.kept) }},
-		"another revision is kept":       {how: func(w *world) { w.revision = "0123456789abcdef" }},
-		"somebody else wrote it":         {how: keeps("rules: [{pattern: b}]\n")},
-		"it has no configuration":        {how: func(w *world) { w.kept[selection.RevisionName(w.exporter, revision)] = []byte(`{"spec":{}}`) }},
-		"it has another type":            {how: func(w *world) { w.kept[selection.RevisionName(w.exporter, revision)] = []byte(`[]`) }},
-		"the port changed":               {how: func(w *world) { w.exporter.Spec.Port = 9500 }},
-		"the exporter is another one":    {how: func(w *world) { w.exporter.UID = "its successor" }},
-		"the agent is another one":       {how: func(w *world) { w.artifacts = &steps.Artifacts{} }},
-		"the exporter asks for security": {how: func(w *world) { w.exporter.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"} }},
-		"the operator may not read it":   {how: func(w *world) { w.err = apierrors.NewForbidden(schema.GroupResource{}, "", nil) }, err: true},
-		"it cannot be read":              {how: func(w *world) { w.err = errors.New("no answer") }, err: true},
+		"the process rules cannot be used": {how: func(w *world) { w.exporter.Spec.Processes = []v1alpha1.ProcessRule{{MainClass: "("}} }, want: before},
+		"the process rules are others":     {how: func(w *world) { w.exporter.Spec.Processes = []v1alpha1.ProcessRule{{MainClass: "a"}} }},
+		"the pod was granted nothing":      {how: func(w *world) { w.revision = "" }},
+		"it is kept":                       {how: func(*world) {}, want: before},
+		"it is not kept":                   {how: func(w *world) { clear(w.kept) }},
+		"another revision is kept":         {how: func(w *world) { w.revision = "0123456789abcdef" }},
+		"somebody else wrote it":           {how: keeps("rules: [{pattern: b}]\n")},
+		"it has no configuration":          {how: func(w *world) { w.kept[selection.RevisionName(w.exporter, revision)] = []byte(`{"spec":{}}`) }},
+		"it has another type":              {how: func(w *world) { w.kept[selection.RevisionName(w.exporter, revision)] = []byte(`[]`) }},
+		"the port changed":                 {how: func(w *world) { w.exporter.Spec.Port = 9500 }},
+		"the exporter is another one":      {how: func(w *world) { w.exporter.UID = "its successor" }},
+		"the agent is another one":         {how: func(w *world) { w.artifacts = &steps.Artifacts{} }},
+		"the exporter asks for security":   {how: func(w *world) { w.exporter.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"} }},
+		"the operator may not read it":     {how: func(w *world) { w.err = apierrors.NewForbidden(schema.GroupResource{}, "", nil) }, err: true},
+		"it cannot be read":                {how: func(w *world) { w.err = errors.New("no answer") }, err: true},
 		"this operator rejects its configuration": {how: func(w *world) {
 			w.kept[selection.RevisionName(w.exporter, revisionOf(invalid))], w.revision = data(invalid), revisionOf(invalid)
 		}},
@@ -115,12 +117,22 @@ func TestKeptOfRevision(t *testing.T) {
 		}
 		got := ""
 		if inputs != nil {
-			got = string(inputs.Config.Content)
+			got = load(t, inputs.Config)
 		}
 		if got != tc.want {
 			t.Errorf("%s: got configuration %q, want %q", name, got, tc.want)
 		}
 	}
+}
+
+// load returns the content of an input.
+func load(t *testing.T, input steps.Input) string {
+	t.Helper()
+	content, err := input.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }
 
 // waiting is an API server that answers only when it may.
@@ -145,7 +157,7 @@ func TestKeptIsReadOnce(t *testing.T) {
 	exporter.Spec.Config = v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: "a"}
 	content := []byte("rules: []\n")
 	revision := steps.Revision(exporter, steps.Inputs{Config: steps.Input{Blob: configBlob(content)}}, artifacts)
-	k := &keeping{config: "rules: {", kept: map[string][]byte{selection.RevisionName(exporter, revision): RevisionData(content).Raw}}
+	k := &keeping{config: "rules: {", kept: map[string][]byte{selection.RevisionName(exporter, revision): RevisionData(exporter, content).Raw}}
 	s := New(k, k, testclock.NewFakePassiveClock(begin))
 	synctest.Test(t, func(t *testing.T) {
 		slow := waiting{k, make(chan struct{})}
@@ -166,30 +178,30 @@ func TestKeptIsReadOnce(t *testing.T) {
 		for range 100 {
 			ask()
 		}
+		s.revisions.live = k
+		if n := k.reads.Load(); n != 1 {
+			t.Errorf("reads of the ControllerRevision: got %d, want 1", n)
+		}
+		known := func() (n int) {
+			s.revisions.known.Range(func(any, any) bool { n++; return true })
+			return n
+		}
+		if known() != 1 {
+			t.Errorf("kept configurations that are remembered: got %d, want 1", known())
+		}
+		if _, err := s.Get(t.Context(), exporter); err != nil || known() != 0 {
+			t.Errorf("after the ConfigMap was read: got %d remembered with error %v, want none", known(), err)
+		}
+		if _, err := s.Kept(t.Context(), exporter, steps.Security{}, revision, artifacts); err != nil || known() != 1 {
+			t.Errorf("got %d remembered with error %v, want 1", known(), err)
+		}
+		if _, err := s.Get(t.Context(), exporter); err != nil || known() != 1 {
+			t.Errorf("while the ConfigMap is unchanged: got %d remembered with error %v, want 1", known(), err)
+		}
+		if s.Forget(client.ObjectKeyFromObject(exporter)); known() != 0 {
+			t.Errorf("kept configurations of a deleted exporter: got %d, want none", known())
+		}
 	})
-	s.revisions.live = k
-	if n := k.reads.Load(); n != 1 {
-		t.Errorf("reads of the ControllerRevision: got %d, want 1", n)
-	}
-	known := func() (n int) {
-		s.revisions.known.Range(func(any, any) bool { n++; return true })
-		return n
-	}
-	if known() != 1 {
-		t.Errorf("kept configurations that are remembered: got %d, want 1", known())
-	}
-	if _, err := s.Get(t.Context(), exporter); err != nil || known() != 0 {
-		t.Errorf("after the ConfigMap was read: got %d remembered with error %v, want none", known(), err)
-	}
-	if _, err := s.Kept(t.Context(), exporter, steps.Security{}, revision, artifacts); err != nil || known() != 1 {
-		t.Errorf("got %d remembered with error %v, want 1", known(), err)
-	}
-	if _, err := s.Get(t.Context(), exporter); err != nil || known() != 1 {
-		t.Errorf("while the ConfigMap is unchanged: got %d remembered with error %v, want 1", known(), err)
-	}
-	if s.Forget(client.ObjectKeyFromObject(exporter)); known() != 0 {
-		t.Errorf("kept configurations of a deleted exporter: got %d, want none", known())
-	}
 }
 
 // A failed read is repeated after a while, for all pods once.
@@ -198,7 +210,7 @@ func TestKeptIsReadAgain(t *testing.T) {
 	exporter.Name = "exporter"
 	content := []byte("rules: []\n")
 	revision := steps.Revision(exporter, steps.Inputs{Config: steps.Input{Blob: configBlob(content)}}, artifacts)
-	k := &keeping{kept: map[string][]byte{selection.RevisionName(exporter, revision): RevisionData(content).Raw}, err: errors.New("no answer")}
+	k := &keeping{kept: map[string][]byte{selection.RevisionName(exporter, revision): RevisionData(exporter, content).Raw}, err: errors.New("no answer")}
 	clock := testclock.NewFakePassiveClock(begin)
 	s := New(k, k, clock)
 	ask := func(when string, reads int32, ok bool) {
@@ -236,6 +248,6 @@ func TestNotKeptIsReadAgain(t *testing.T) {
 		if err != nil || (inputs != nil) != tc.want {
 			t.Errorf("%s: got %v with error %v, want any: %t", tc.when, inputs, err, tc.want)
 		}
-		k.kept[selection.RevisionName(exporter, revision)] = RevisionData(content).Raw
+		k.kept[selection.RevisionName(exporter, revision)] = RevisionData(exporter, content).Raw
 	}
 }

@@ -21,7 +21,7 @@ import (
 // not all exporters read at once. Watching it would need the right to list all Secrets.
 const SecretPeriod = time.Minute
 
-// secret is the cached content of a Secret for an exporter.
+// secret is what is known of a Secret for an exporter, without its content.
 type secret struct {
 	of       identity
 	due      time.Time
@@ -63,25 +63,39 @@ func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxE
 	of := identityOf(exporter)
 	known, _ := s.secrets.Load(name)
 	if known, ok := known.(secret); ok && known.of == of && s.clock.Now().Before(known.due) {
-		return known.security, nil
+		return s.loading(exporter, known.security), nil
 	}
-	security, err := s.read(ctx, exporter)
+	security, err := s.readSecret(ctx, exporter)
 	if err != nil {
 		return steps.Security{}, err
 	}
+	security.Input = s.files.keep(name.Namespace, security.Input)
 	s.secrets.Store(name, secret{of: of, due: s.clock.Now().Add(wait.Jitter(SecretPeriod, 0.1)), security: security})
-	return security, nil
+	return s.loading(exporter, security), nil
 }
 
-// read reads the Secret on behalf of the user who wrote the exporter, who must be
+// loading returns security settings whose content Load reads.
+func (s *Source) loading(exporter *v1alpha1.PrometheusJmxExporter, security steps.Security) steps.Security {
+	if security.Problem == nil {
+		object := fmt.Sprintf("Secret %s of exporter %s", exporter.Spec.EndpointSecurity.SecretName, exporter.Name)
+		security.Load = s.files.loader(exporter.Namespace, object, security.File, func(ctx context.Context) (steps.Input, error) {
+			read, err := s.readSecret(ctx, exporter)
+			return read.Input, err
+		})
+	}
+	return security
+}
+
+// readSecret reads the Secret on behalf of the user who wrote the exporter, who must be
 // allowed to read it.
-func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
+func (s *Source) readSecret(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
 	at := client.ObjectKey{Namespace: exporter.Namespace, Name: exporter.Spec.EndpointSecurity.SecretName}
 	if problem, err := s.unauthorized(ctx, exporter, at); problem != nil || err != nil {
 		return steps.Security{Input: steps.Input{Problem: problem}}, err
 	}
 	var secret corev1.Secret
-	switch err := s.live.Get(ctx, at, &secret); {
+	err := s.files.read(ctx, at.Namespace, func(ctx context.Context) error { return s.live.Get(ctx, at, &secret) })
+	switch {
 	case apierrors.IsNotFound(err):
 		return insecure(v1alpha1.ReasonSecretNotFound, "Secret %s (spec.endpointSecurity.secretName) does not exist. Create it.", at.Name), nil
 	case apierrors.IsForbidden(err):

@@ -49,6 +49,10 @@ func (readers) MayAttach(context.Context, steps.Requester, types.NamespacedName)
 	return false, errors.New("no one attaches in these tests")
 }
 
+func (readers) MayExec(context.Context, steps.Requester, types.NamespacedName) (bool, error) {
+	return false, errors.New("no one attaches in these tests")
+}
+
 func (r readers) MayRead(_ context.Context, who steps.Requester, _ types.NamespacedName) (bool, error) {
 	return who.User == r.user, nil
 }

@@ -1,7 +1,8 @@
 // Package source reads the resources that exporters refer to. ConfigMaps are cached as
-// metadata only; their content is read when it has changed, and kept. Secrets are
-// neither cached nor watched, but read again periodically. A configuration that a pod had
-// before is read from a ControllerRevision.
+// metadata only, and read when they have changed. Secrets are neither cached nor watched, but
+// read again periodically. A configuration that a pod had before is read from a
+// ControllerRevision. Of all of them, digests are kept, and contents only as far as there is
+// room: they are read again for the containers that need them.
 package source
 
 import (
@@ -20,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -29,32 +29,32 @@ import (
 type Source struct {
 	// RequireLabel rejects ConfigMaps without the label v1alpha1.LabelRules.
 	RequireLabel bool
+	// MaxExporters is the number of exporters of a namespace that have a configuration, the
+	// oldest first; 0 for all.
+	MaxExporters int
 	// Authority checks whether the user who wrote an exporter may read its Secret; nil
 	// disables the check.
 	Authority steps.Authority
 
-	metadata client.Reader
-	live     client.Reader
-	clock    clock.PassiveClock
+	cache client.Reader
+	live  client.Reader
+	clock clock.PassiveClock
 
-	configs sync.Map // of content, by exporter
+	files   *files
+	configs configs
 	// reads are the reads that are under way: all pods of an exporter ask at once.
 	reads   singleflight.Group
 	secrets sync.Map // of secret, by exporter
+	rules   sync.Map // of checkedRules, by exporter
 	// revisions are the configurations that are kept for pods.
 	revisions revisions
 }
 
-type content struct {
-	ref             v1alpha1.ConfigMapKey
-	resourceVersion string
-	config          steps.Input
-}
-
-// New returns a Source that detects changes of ConfigMaps by metadata, a cache, and then
+// New returns a Source that detects changes of ConfigMaps by metadata, in a cache, and then
 // reads them from live, the API server.
-func New(metadata, live client.Reader, clock clock.PassiveClock) *Source {
-	return &Source{metadata: metadata, live: live, clock: clock, revisions: revisions{live: live, clock: clock}}
+func New(cache, live client.Reader, clock clock.PassiveClock) *Source {
+	files := newFiles()
+	return &Source{cache: cache, live: live, clock: clock, files: files, revisions: revisions{live: live, clock: clock, files: files}}
 }
 
 // Metadata returns an object for watching or getting the metadata of ConfigMaps.
@@ -73,55 +73,74 @@ func Trim(obj any) (any, error) {
 	return obj, nil
 }
 
+// config returns the configuration of an exporter, whose content Load reads.
 func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Input, error) {
-	ref, name := exporter.Spec.Config, client.ObjectKeyFromObject(exporter)
-	at := client.ObjectKey{Namespace: exporter.Namespace, Name: ref.ConfigMapName}
+	key, name := configKey{exporter.Namespace, exporter.Spec.Config}, client.ObjectKeyFromObject(exporter)
 	current := Metadata()
-	if err := s.metadata.Get(ctx, at, current); err != nil {
-		s.configs.Delete(name)
-		return unreadable(ref, err)
+	if err := s.cache.Get(ctx, key.configMap(), current); err != nil {
+		s.configs.forget(name)
+		return unreadable(key.ConfigMapKey, err)
 	}
-	kept, ok := s.kept(name, ref, current.ResourceVersion)
-	if ok {
-		return kept.config, nil
-	}
-	read, err, _ := s.reads.Do(fmt.Sprintf("%s %s %s", at, ref.ConfigMapKey, current.ResourceVersion), func() (any, error) {
-		if kept, ok := s.kept(name, ref, current.ResourceVersion); ok { // by the read just before
-			return kept, nil
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout) // others wait for it, too
-		defer cancel()
-		var configMap corev1.ConfigMap
-		if err := s.live.Get(ctx, at, &configMap); err != nil {
-			return nil, err
-		}
-		read := content{ref: ref, resourceVersion: configMap.ResourceVersion, config: s.parse(ref, &configMap)}
-		s.configs.Store(name, read)
-		s.revisions.forget(name) // others may be kept by the next time
-		return read, nil
-	})
+	s.configs.refer(name, key)
+	known, err := s.readConfig(ctx, key, current.ResourceVersion)
 	if err != nil {
-		return unreadable(ref, err)
+		return unreadable(key.ConfigMapKey, err)
 	}
-	s.configs.Store(name, read) // that of another exporter
-	return read.(content).config, nil
+	if s.configs.saw(name, known.resourceVersion) {
+		s.revisions.forget(name) // others may be kept by the next time
+	}
+	input := known.input
+	if input.Problem == nil {
+		input.Load = s.files.loader(key.namespace, "ConfigMap "+key.ConfigMapName, input.File, func(ctx context.Context) (input steps.Input, err error) {
+			err = s.readConfigMap(ctx, key, func(configMap *corev1.ConfigMap) { input = s.content(key.ConfigMapKey, configMap) })
+			return input, client.IgnoreNotFound(err)
+		})
+	}
+	return input, nil
 }
 
-// kept returns what was read for an exporter, if it is as new as the metadata.
-func (s *Source) kept(exporter types.NamespacedName, ref v1alpha1.ConfigMapKey, resourceVersion string) (content, bool) {
-	read, _ := s.configs.Load(exporter)
-	kept, ok := read.(content)
-	return kept, ok && kept.ref == ref && !cached.Older(kept.resourceVersion, resourceVersion)
+// readConfig reads and validates a configuration, unless what is known of it is as new as a
+// resource version.
+func (s *Source) readConfig(ctx context.Context, key configKey, resourceVersion string) (config, error) {
+	read, err, _ := s.reads.Do(fmt.Sprintf("%s %s", key, resourceVersion), func() (any, error) {
+		if known, ok := s.configs.get(key, resourceVersion); ok {
+			return known, nil
+		}
+		var read config
+		err := s.readConfigMap(ctx, key, func(configMap *corev1.ConfigMap) {
+			read.resourceVersion = configMap.ResourceVersion
+			read.input = s.files.keep(key.namespace, validated(key.ConfigMapKey, s.content(key.ConfigMapKey, configMap)))
+		})
+		if err == nil {
+			s.configs.set(key, read)
+		}
+		return read, err
+	})
+	return read.(config), err
 }
 
-// Forget drops the cached content of a deleted exporter.
+// readConfigMap calls do with a ConfigMap, in a turn of its namespace.
+func (s *Source) readConfigMap(ctx context.Context, key configKey, do func(*corev1.ConfigMap)) error {
+	return s.files.read(ctx, key.namespace, func(ctx context.Context) error {
+		var configMap corev1.ConfigMap
+		if err := s.live.Get(ctx, key.configMap(), &configMap); err != nil {
+			return err
+		}
+		do(&configMap)
+		return nil
+	})
+}
+
+// Forget drops what is known of a deleted exporter.
 func (s *Source) Forget(exporter types.NamespacedName) {
-	s.configs.Delete(exporter)
+	s.configs.forget(exporter)
 	s.secrets.Delete(exporter)
+	s.rules.Delete(exporter)
 	s.revisions.forget(exporter)
 }
 
-func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Input {
+// content returns the content of a configuration, which is not validated.
+func (s *Source) content(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Input {
 	if _, labeled := configMap.Labels[v1alpha1.LabelRules]; s.RequireLabel && !labeled {
 		return problem(v1alpha1.ReasonConfigMapUnlabeled, fmt.Sprintf(
 			"ConfigMap %s has no label %s, and the operator runs with --require-rules-label. To use the ConfigMap, set the label.", ref.ConfigMapName, v1alpha1.LabelRules))
@@ -131,7 +150,15 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 		return problem(v1alpha1.ReasonConfigKeyMissing,
 			fmt.Sprintf("ConfigMap %s has no key %s in data (spec.config.configMapKey). Add the key, or correct the field.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	warnings, err := configuration.Validate([]byte(text))
+	return steps.Input{Blob: configBlob([]byte(text))}
+}
+
+// validated returns an input with what is wrong with its content.
+func validated(ref v1alpha1.ConfigMapKey, input steps.Input) steps.Input {
+	if input.Problem != nil {
+		return input
+	}
+	warnings, err := configuration.Validate(input.Content)
 	var invalid *configuration.Error
 	switch {
 	case errors.As(err, &invalid):
@@ -139,7 +166,8 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	return steps.Input{Blob: configBlob([]byte(text)), Warning: warning(ref, warnings)}
+	input.Warning = warning(ref, warnings)
+	return input
 }
 
 // warning is about an accepted configuration; nil if the exporter ignores nothing in it.

@@ -8,9 +8,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -23,6 +26,7 @@ type configMaps struct {
 	read   int
 	labels map[string]string
 	data   map[string]string // if not the default
+	err    error             // of a full read
 }
 
 func (c *configMaps) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
@@ -34,6 +38,7 @@ func (c *configMaps) Get(_ context.Context, _ client.ObjectKey, object client.Ob
 		if c.data != nil {
 			configMap.Data = c.data
 		}
+		return c.err
 	}
 	return nil
 }
@@ -122,10 +127,8 @@ func TestKept(t *testing.T) {
 		get(name, "a")
 		s.Forget(client.ObjectKey{Name: name})
 	}
-	kept := 0
-	s.configs.Range(func(any, any) bool { kept++; return true })
-	if kept != 1 {
-		t.Errorf("cached configurations of one exporter: got %d, want 1", kept)
+	if users, known := len(s.configs.users), len(s.configs.known); users != 1 || known != 1 {
+		t.Errorf("known of one exporter: got %d exporters and %d configurations, want 1 each", users, known)
 	}
 }
 
@@ -186,4 +189,57 @@ func TestReadOnce(t *testing.T) {
 			t.Errorf("reads after another change: got %d, want 2", n)
 		}
 	})
+}
+
+// listed is a cache with exporters.
+type listed struct {
+	*configMaps
+	exporters []v1alpha1.PrometheusJmxExporter
+}
+
+// List implements client.Reader.
+func (l *listed) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*v1alpha1.PrometheusJmxExporterList).Items = l.exporters
+	return nil
+}
+
+// Of too many exporters in a namespace, the oldest have a configuration. The next one has it as
+// soon as there is room.
+func TestTooManyExporters(t *testing.T) {
+	const most = 3
+	cache := &listed{configMaps: &configMaps{}}
+	for i := range most + 2 {
+		e := refer("shop", i, "rules")
+		e.CreationTimestamp = metav1.NewTime(begin.Add(time.Duration(i) * time.Minute))
+		cache.exporters = append(cache.exporters, *e)
+	}
+	s := New(cache, cache, testclock.NewFakePassiveClock(begin))
+	s.MaxExporters = most
+	expect := func(i int, want bool) {
+		t.Helper()
+		e := refer("shop", i, "rules")
+		e.CreationTimestamp = metav1.NewTime(begin.Add(time.Duration(i) * time.Minute))
+		inputs, err := s.Get(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := inputs.Problem()
+		if (p == nil) != want {
+			t.Errorf("exporter %d of %d: got problem %v, want a configuration: %t", i, len(cache.exporters), p, want)
+		}
+		if p != nil && (p.Reason != v1alpha1.ReasonTooManyExporters || !strings.Contains(p.Message, "Namespace shop has more than 3 exporters (--max-exporters-per-namespace)") || v1alpha1.AwaitsEvent(p.Reason)) {
+			t.Errorf("exporter %d: got problem %+v, which is repeated by time: %t", i, p, !v1alpha1.AwaitsEvent(p.Reason))
+		}
+	}
+	for i := range most + 2 {
+		expect(i, i < most)
+	}
+	if users := len(s.configs.users); users != most {
+		t.Errorf("exporters with a configuration: got %d, want %d", users, most)
+	}
+	cache.exporters = cache.exporters[1:]
+	expect(most, true)
+	expect(most+1, false)
+	s.MaxExporters = 0
+	expect(most+1, true)
 }

@@ -20,7 +20,7 @@ import (
 
 func (t *tool) preflight() *cobra.Command {
 	var selector string
-	var pods *v1alpha1.PodSelector
+	var spec *v1alpha1.PrometheusJmxExporterSpec
 	var keep bool
 	var timeout time.Duration
 	c := &cobra.Command{
@@ -46,11 +46,11 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 		if (len(args) == 0) == (selector == "") {
 			return errors.New("name an exporter in mode Preflight, or select pods with -l app=NAME")
 		}
-		pods, err = selected(selector)
+		spec, err = selected(selector)
 		return err
 	}
 	return t.shows(c, &output.Format{Names: true}, judged(judge, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
-		find := func() (*preflight.Report, error) { return t.inspect(ctx, cl, pods, keep, timeout) }
+		find := func() (*preflight.Report, error) { return t.inspect(ctx, cl, spec, keep, timeout) }
 		if selector == "" {
 			find = func() (*preflight.Report, error) { return found(ctx, cl, args[0]) }
 		}
@@ -77,13 +77,13 @@ var operators = map[selection.Operator]metav1.LabelSelectorOperator{
 	selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
 }
 
-// selected returns the selector of -l, which has the syntax of kubectl's.
-func selected(selector string) (*v1alpha1.PodSelector, error) {
+// selected returns a spec that selects the pods of -l, which has the syntax of kubectl's.
+func selected(selector string) (*v1alpha1.PrometheusJmxExporterSpec, error) {
 	requirements, err := labels.ParseToRequirements(selector)
 	if err != nil {
 		return nil, fmt.Errorf("-l %s: %w", selector, err)
 	}
-	pods := &v1alpha1.PodSelector{}
+	equal, all := map[string]v1alpha1.LabelValue{}, &v1alpha1.PodSelector{}
 	for _, r := range requirements {
 		operator, ok := operators[r.Operator()]
 		if !ok {
@@ -93,15 +93,21 @@ func selected(selector string) (*v1alpha1.PodSelector, error) {
 		for _, value := range r.Values().List() {
 			requirement.Values = append(requirement.Values, v1alpha1.LabelValue(value))
 		}
-		pods.MatchExpressions = append(pods.MatchExpressions, requirement)
+		if r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals {
+			equal[r.Key()] = requirement.Values[0]
+		}
+		all.MatchExpressions = append(all.MatchExpressions, requirement)
 	}
-	return pods, nil
+	if len(equal) == len(requirements) { // labelSelector says it all, which CustomResourceDefinitions of each release have
+		return &v1alpha1.PrometheusJmxExporterSpec{LabelSelector: equal}, nil
+	}
+	return &v1alpha1.PrometheusJmxExporterSpec{Selector: all}, nil
 }
 
-func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, pods *v1alpha1.PodSelector, keep bool, timeout time.Duration) (*preflight.Report, error) {
+func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, spec *v1alpha1.PrometheusJmxExporterSpec, keep bool, timeout time.Duration) (*preflight.Report, error) {
 	progress := output.NewProgress(t.ErrOut)
 	defer progress.Done()
-	return preflight.Run(ctx, cl, pods, keep, timeout, progress.Say)
+	return preflight.Run(ctx, cl, spec, keep, timeout, progress.Say)
 }
 
 func found(ctx context.Context, cl *cluster.Cluster, name string) (*preflight.Report, error) {

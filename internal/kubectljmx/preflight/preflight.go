@@ -57,14 +57,14 @@ func complete(e *v1alpha1.PrometheusJmxExporter) bool {
 	return reason(e) == v1alpha1.ReasonPodsInspected
 }
 
-// Run creates an exporter in mode Preflight with a selector, waits until all
-// are inspected, and returns the report. The exporter is deleted afterwards, unless keep.
-func Run(ctx context.Context, c *cluster.Cluster, selector *v1alpha1.PodSelector, keep bool, timeout time.Duration, progress func(string, ...any)) (report *Report, err error) {
+// Run creates an exporter in mode Preflight with the selector of a spec, waits until all pods are
+// inspected, and returns the report. The exporter is deleted afterwards, unless keep.
+func Run(ctx context.Context, c *cluster.Cluster, selects *v1alpha1.PrometheusJmxExporterSpec, keep bool, timeout time.Duration, progress func(string, ...any)) (report *Report, err error) {
 	exporter := &v1alpha1.PrometheusJmxExporter{
 		// Named here, so that it is known which one to delete if the answer to its creation is lost.
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "preflight-" + rand.String(8)},
 		Spec: v1alpha1.PrometheusJmxExporterSpec{
-			Mode: v1alpha1.ModePreflight, Selector: selector,
+			Mode: v1alpha1.ModePreflight, LabelSelector: selects.LabelSelector, Selector: selects.Selector,
 			// A preflight needs no configuration; the field is required.
 			Config: v1alpha1.ConfigMapKey{ConfigMapName: "none", ConfigMapKey: "none"},
 		},

@@ -185,6 +185,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: transportReason
       type:
         scalar: string
+    - name: unseenPorts
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: associative
     - name: user
       type:
         scalar: string
@@ -576,6 +582,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Pattern
     - name: mainClass
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Pattern
+    - name: wholeArgument
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Pattern
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporter

@@ -40,6 +40,10 @@ type InspectedContainerApplyConfiguration struct {
 	// paused or halted, the operator attaches to a new instance nevertheless, unless
 	// status.restart names the container.
 	ProvenRevision *string `json:"provenRevision,omitempty"`
+	// unseenPorts are the ports of published endpoints that may be in the container: this
+	// record replaces one that was deleted, and the container is now protected
+	// (PodProtected). They stay published until the container is inspected or restarts.
+	UnseenPorts []int32 `json:"unseenPorts,omitempty"`
 	// helperRemoved reports whether the inspection left nothing of the operator in the
 	// container (spec.mode Preflight of the exporter).
 	HelperRemoved *bool `json:"helperRemoved,omitempty"`
@@ -126,6 +130,16 @@ func (b *InspectedContainerApplyConfiguration) WithRules(value string) *Inspecte
 // If called multiple times, the ProvenRevision field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithProvenRevision(value string) *InspectedContainerApplyConfiguration {
 	b.ProvenRevision = &value
+	return b
+}
+
+// WithUnseenPorts adds the given value to the UnseenPorts field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the UnseenPorts field.
+func (b *InspectedContainerApplyConfiguration) WithUnseenPorts(values ...int32) *InspectedContainerApplyConfiguration {
+	for i := range values {
+		b.UnseenPorts = append(b.UnseenPorts, values[i])
+	}
 	return b
 }
 

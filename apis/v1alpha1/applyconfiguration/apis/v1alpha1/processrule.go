@@ -17,10 +17,18 @@ type ProcessRuleApplyConfiguration struct {
 	// mainClass is a regular expression (RE2) that must match the whole main class, or
 	// the whole name of the jar or module that is run.
 	MainClass *apisv1alpha1.Pattern `json:"mainClass,omitempty"`
-	// argument is a regular expression (RE2) that must match one whole argument of the
-	// command line, including options of the VM. It is compared in the container;
-	// arguments never leave it.
+	// argument is a regular expression (RE2) that must match the whole name of one option on
+	// the command line, of the VM or of the application: an argument that begins with "-", up
+	// to its first "=", such as -Drole of -Drole=worker. Other arguments are not compared, so a pattern that
+	// cannot begin with "-" matches nothing.
 	Argument *apisv1alpha1.Pattern `json:"argument,omitempty"`
+	// wholeArgument is a regular expression (RE2) that must match one whole argument of the
+	// command line, with its value. Its result reveals something about values, which may be
+	// secrets. So whoever writes it needs the right to create pods/exec, which can read the
+	// command line as well. It is compared in the container; arguments never leave it. Of a
+	// command line of more than 64 KiB, not all is compared: a rule that excludes matches if
+	// the rest may match, one that includes does not.
+	WholeArgument *apisv1alpha1.Pattern `json:"wholeArgument,omitempty"`
 }
 
 // ProcessRuleApplyConfiguration constructs a declarative configuration of the ProcessRule type for use with
@@ -50,5 +58,13 @@ func (b *ProcessRuleApplyConfiguration) WithMainClass(value apisv1alpha1.Pattern
 // If called multiple times, the Argument field is set to the value of the last call.
 func (b *ProcessRuleApplyConfiguration) WithArgument(value apisv1alpha1.Pattern) *ProcessRuleApplyConfiguration {
 	b.Argument = &value
+	return b
+}
+
+// WithWholeArgument sets the WholeArgument field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WholeArgument field is set to the value of the last call.
+func (b *ProcessRuleApplyConfiguration) WithWholeArgument(value apisv1alpha1.Pattern) *ProcessRuleApplyConfiguration {
+	b.WholeArgument = &value
 	return b
 }
