@@ -18,7 +18,7 @@ func TestForeignAnnotationInTemplate(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("AnnotationConflict names the Deployment", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			"the pod template of Deployment dummyapp", "prometheus.io/scrape", "prometheus.io/port")).
-		Assess("foreign annotations are unchanged, the operator's are absent", funcs.Annotations(namespace, map[string]string{
+		Assess("foreign annotations are unchanged, the operator's are absent", funcs.ScrapeAnnotations(namespace, map[string]string{
 			"prometheus.io/scrape": "true", "prometheus.io/port": "8080",
 		})).
 		Assess("the endpoint is in the EndpointSlice", funcs.All(
@@ -40,7 +40,7 @@ func TestForeignAnnotationAfterwards(t *testing.T) {
 		Assess("the port annotation is changed by another manager", funcs.AnnotatedAs("somebody", namespace, map[string]string{"prometheus.io/port": "1234"})).
 		Assess("AnnotationConflict names the manager", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			`"somebody"`, "prometheus.io/port")).
-		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/port": "1234"})).
+		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.ScrapeAnnotations(namespace, map[string]string{"prometheus.io/port": "1234"})).
 		Assess("the endpoint is published", funcs.Published(namespace, funcs.Exporter, 1, port)).
 		Assess("the pod is Annotated after the foreign annotation is removed", funcs.All(
 			funcs.AnnotatedAs("somebody", namespace, nil),

@@ -17,6 +17,7 @@ func TestEphemeralContainerInJob(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		Assess("one ephemeral container is used", funcs.Doors(namespace, 1, true)).
+		Assess("no field of another one is free to who has the operator's token", funcs.ContainerPinned(namespace)).
 		Assess("the Job completes", funcs.JobComplete(namespace, "dummyapp")).
 		Feature())
 }

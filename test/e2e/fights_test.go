@@ -41,7 +41,7 @@ func TestAnnotationTakenOver(t *testing.T) {
 		Assess("the scrape annotation is set to false by a user", funcs.PatchPods(namespace, "kubectl-annotate", `{"metadata":{"annotations":{"prometheus.io/scrape":"false"}}}`)).
 		Assess("AnnotationConflict names the tool", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			`"kubectl-annotate"`, "prometheus.io/scrape")).
-		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/scrape": "false"})).
+		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.ScrapeAnnotations(namespace, map[string]string{"prometheus.io/scrape": "false"})).
 		Assess("the endpoint is published", funcs.All(
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).

@@ -4,6 +4,7 @@ package fakenode
 
 import (
 	"slices"
+	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
@@ -24,7 +25,7 @@ type JVM struct {
 	Asked []string
 	// Fault is the error of a load, and of an unload after that.
 	Fault, Stays error
-	// Argument is an argument of its command line, for the rules.
+	// Argument is an option on its command line, for the rules.
 	Argument string
 	// Identity is the identity that its agent was given.
 	Identity string
@@ -49,6 +50,13 @@ func NewJVM(startTime uint64) *JVM {
 // Running reports whether its agent serves.
 func (j *JVM) Running() bool { return j.Mark != nil && j.Mark.State == helperapi.AgentRunning }
 
+// serves reports whether its agent serves as desired.
+func (j *JVM) serves(desired *helperapi.Desired, port int32) bool {
+	return j.Running() && j.Mark.Port == port && (desired.Identity == "" || desired.Identity == j.Identity) &&
+		j.Mark.ConfigSHA256 == desired.ConfigSHA256 && j.Mark.ImplementationSHA256 == desired.ImplementationSHA256 &&
+		j.Mark.SecuritySHA256 == desired.SecuritySHA256
+}
+
 // attach opens the attach socket, for which the JVM gets one SIGQUIT.
 func (j *JVM) attach() {
 	if !j.Socket {
@@ -59,8 +67,9 @@ func (j *JVM) attach() {
 
 // excluded evaluates the rules as internal/helper does, with equality instead of patterns.
 func (j *JVM) excluded(rules []helperapi.ProcessRule) bool {
+	optionName, _, _ := strings.Cut(j.Argument, "=")
 	for _, rule := range rules {
-		if (rule.MainClass == "" || rule.MainClass == j.MainClass) && (rule.Argument == "" || rule.Argument == j.Argument) {
+		if (rule.MainClass == "" || rule.MainClass == j.MainClass) && (rule.OptionName == "" || rule.OptionName == optionName) && (rule.Argument == "" || rule.Argument == j.Argument) {
 			return rule.Action == helperapi.RuleExclude
 		}
 	}

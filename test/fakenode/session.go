@@ -170,7 +170,7 @@ func (s *session) read(file helperapi.File) transport.Blob {
 func (s *session) serve() error {
 	to := json.NewEncoder(s.out)
 	_, id, _ := strings.Cut(s.c.ID, "://")
-	if err := to.Encode(helperapi.Answer{Hello: &helperapi.Hello{Version: helperVersion, ContainerID: id}}); err != nil {
+	if err := to.Encode(helperapi.Answer{Hello: &helperapi.Hello{Version: helperVersion, ContainerID: id, OptionNames: true}}); err != nil {
 		return err
 	}
 	for {

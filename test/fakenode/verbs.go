@@ -70,11 +70,12 @@ func (c *Container) load(request helperapi.Request) (*helperapi.Report, error) {
 	case j.Exporter != nil && j.Mark == nil:
 		return nil, Fault(string(helperapi.ReasonStockExporter))
 	}
-	dir, unlock, err := c.lock(j, false)
+	dir, turn, err := c.lock(j, false)
 	if err != nil {
 		return nil, asFault(err)
 	}
-	defer unlock()
+	defer dir.Close()
+	defer turn.Close()
 	if err := dir.Verify(*desired); err != nil {
 		return nil, Fault(v1alpha1.ReasonStagingIncomplete)
 	}
@@ -84,6 +85,10 @@ func (c *Container) load(request helperapi.Request) (*helperapi.Report, error) {
 	port, free := c.choose(j, desired)
 	if !free {
 		return nil, Fault(v1alpha1.ReasonPortInUse)
+	}
+	if j.serves(desired, port) {
+		turn.Confirm()
+		return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 	}
 	if err := desire(dir, j, desired); err != nil {
 		return nil, asFault(err)
@@ -126,18 +131,17 @@ func desire(dir *directory.Directory, j *JVM, desired *helperapi.Desired) error 
 }
 
 // lock opens the agent directory with the lock of a JVM, which another session may hold
-// meanwhile.
-func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, unlock func(), err error) {
+// meanwhile. The caller closes both.
+func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, turn *directory.Turn, err error) {
 	dir, err = c.open(create)
 	if err != nil {
 		return nil, nil, err
 	}
-	turn, err := dir.Turn(j.process())
+	turn, err = dir.Turn(j.process())
 	if err != nil {
 		dir.Close()
 		return nil, nil, err
 	}
-	unlock = func() { turn.Close(); dir.Close() }
 	c.meanwhile(func() {
 		if c.all.OnLock != nil {
 			c.all.OnLock(j)
@@ -145,10 +149,11 @@ func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, unlock 
 		err = turn.Lock(context.Background())
 	})
 	if err != nil {
-		unlock()
+		turn.Close()
+		dir.Close()
 		return nil, nil, err
 	}
-	return dir, unlock, nil
+	return dir, turn, nil
 }
 
 // choose returns the port to serve on: the desired one, else the current one, else the
@@ -177,14 +182,15 @@ func (c *Container) unload(request helperapi.Request) (*helperapi.Report, error)
 	if j.Stays != nil {
 		return nil, j.Stays
 	}
-	dir, unlock, err := c.lock(j, j.AgentJarOpen)
+	dir, turn, err := c.lock(j, j.AgentJarOpen)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 	}
 	if err != nil {
 		return nil, asFault(err)
 	}
-	defer unlock()
+	defer dir.Close()
+	defer turn.Close()
 	if j.Running() {
 		j.attach()
 		j.Unloads++

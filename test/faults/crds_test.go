@@ -72,19 +72,19 @@ func (w *world) deleteCRDs(names ...string) {
 	for _, name := range names {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		w.must(admin.Delete(w.t.Context(), crd))
-		w.must(wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		w.must(wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, stepTimeout, true, func(ctx context.Context) (bool, error) {
 			err := admin.Get(ctx, client.ObjectKeyFromObject(crd), crd)
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		}))
 	}
 }
 
-// bringBack installs the CRDs again, and creates the exporter unless it is gone by the story.
+// bringBack installs the CRDs again, and creates the exporter unless it is gone by the scenario.
 func (r *run) bringBack() {
 	r.t.Helper()
 	r.installCRDs()
 	err := admin.Get(r.t.Context(), client.ObjectKeyFromObject(r.exporter), r.exporter)
-	if r.must(client.IgnoreNotFound(err)); err != nil && len(r.ends) < len(story)-1 {
+	if r.must(client.IgnoreNotFound(err)); err != nil && len(r.ends) < len(scenario)-1 {
 		r.createExporter()
 	}
 }

@@ -1,4 +1,4 @@
-// Package faults tells one story many times, each time with a fault: the agent is
+// Package faults runs one scenario many times, each time with a fault: the agent is
 // loaded into a JVM, gets another configuration, and is stopped. Whatever fails at whichever
 // moment, the end is the same, and no rule is broken on the way.
 //

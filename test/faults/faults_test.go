@@ -19,20 +19,20 @@ const references = 3
 // class. FULL=1 runs all.
 const sample = 11
 
-// tries is how often a plan is told whose fault does not happen, since an effect that depends
+// tries is how often a plan is run whose fault does not happen, since an effect that depends
 // on when events arrive did not occur as often as without a fault; or in which more is
 // written or executed than allowed, which a timeout on a busy machine may cause.
 const tries = 3
 
-// TestFaults tells the story once for each plan: whatever fails at whichever effect, it
+// TestFaults runs the scenario once for each plan: whatever fails at whichever effect, it
 // ends as without a fault.
 func TestFaults(t *testing.T) {
-	reference := tellAll(t)
+	reference := executeReferences(t)
 	table := &table{}
 	t.Cleanup(func() { table.print(t) })
 	all := plans(reference)
 	if full() { // the previous release takes as long to build as all other plans of a sample
-		all = append(all, planTurns(tellBefore(t), effectsOf(reference))...)
+		all = append(all, planUpgrades(executePrevious(t), effectsOf(reference))...)
 	} else {
 		all = sampled(all)
 	}
@@ -75,7 +75,7 @@ func sampled(all []plan) (some []plan) {
 func outcome(t *testing.T, p plan, reference *run) (broken []string) {
 	t.Helper()
 	for range tries {
-		r := tell(t, p, reference)
+		r := execute(t, p, reference)
 		if broken = r.check(); len(broken) > 0 {
 			return broken
 		}
@@ -88,14 +88,14 @@ func outcome(t *testing.T, p plan, reference *run) (broken []string) {
 	return broken
 }
 
-// tellAll tells the story without a fault, several times, and returns the costliest run
+// executeReferences runs the scenario without a fault, several times, and returns the costliest run
 // first.
-func tellAll(t *testing.T) []*run {
+func executeReferences(t *testing.T) []*run {
 	t.Helper()
 	runs := make([]*run, references)
 	var all sync.WaitGroup
 	for i := range runs {
-		all.Go(func() { runs[i] = tell(t, plan{}, nil) })
+		all.Go(func() { runs[i] = execute(t, plan{}, nil) })
 	}
 	if all.Wait(); t.Failed() {
 		t.FailNow()
@@ -106,7 +106,7 @@ func tellAll(t *testing.T) []*run {
 		}
 		for i := range r.ends {
 			if diff := difference(runs[0].ends[i], r.ends[i]); diff != "" {
-				t.Errorf("%s without a fault has several ends:\n%s", story[i].name, diff)
+				t.Errorf("%s without a fault has several ends:\n%s", scenario[i].name, diff)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
-// fleet is an operator with many pods, beside the one of the story.
+// fleet is an operator with many pods, beside the one of the scenario.
 type fleet struct {
 	*run
 	members map[string]*member
@@ -106,16 +106,16 @@ func (f *fleet) await(what string, reached func() bool) {
 	f.t.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
-	late := time.After(patience)
+	late := time.After(stepTimeout)
 	for !reached() {
 		select {
-		case line := <-f.said:
-			f.hear(line)
+		case line := <-f.messages:
+			f.handle(line)
 		case <-ticker.C:
 		case <-f.operator.ended:
 			f.t.Fatalf("the operator ended by itself:\n%s", f.operator.log)
 		case <-late:
-			f.t.Fatalf("after %s, not yet: %s", patience, what)
+			f.t.Fatalf("after %s, not yet: %s", stepTimeout, what)
 		}
 	}
 }

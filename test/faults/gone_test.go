@@ -66,7 +66,7 @@ func (r *run) vanish() {
 	r.gone = &total
 }
 
-// kinds are those of which a story has objects, pods aside.
+// kinds are those of which a scenario has objects, pods aside.
 func kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&corev1.ConfigMapList{}, &v1alpha1.PrometheusJmxExporterList{}, &v1alpha1.JmxAttachmentList{},

@@ -21,7 +21,7 @@ import (
 // The API server of all plans, with the rights of an administrator.
 var (
 	config *rest.Config
-	admin  client.Client
+	admin  client.WithWatch
 	scheme = runtime.NewScheme()
 	// installed are the CRDs.
 	installed envtest.CRDInstallOptions
@@ -52,7 +52,7 @@ func serve(m *testing.M) int {
 	}
 	return controlplane.Run(m, environment, scheme, func(as *rest.Config) error {
 		config, installed = as, environment.CRDInstallOptions
-		admin, err = client.New(config, client.Options{Scheme: scheme})
+		admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 		return err
 	})
 }

@@ -27,7 +27,7 @@ import (
 // operatorVariable is the environment variable by which this program is an operator.
 const operatorVariable = "FAULTS_OPERATOR"
 
-// operatorSpec is what the operator of a plan is told.
+// operatorSpec is the configuration of the operator of a plan.
 type operatorSpec struct {
 	// Host is the API server, as the operator reaches it.
 	Host      string

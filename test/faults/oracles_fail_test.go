@@ -34,7 +34,7 @@ func TestOraclesComplain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reference := &run{world: &world{proxy: &proxy{}}, marks: make([]mark, len(story))}
+			reference := &run{world: &world{proxy: &proxy{}}, marks: make([]mark, len(scenario))}
 			r := newRun(t, plan{}, reference)
 			complaints := func() []string { return append(r.check(), r.checkCosts(reference)...) }
 			if before := complaints(); len(before) > 0 {
@@ -69,7 +69,7 @@ func damage(t *testing.T, r *run) {
 	r.must(os.Truncate(file, artifacts.Agent.Size/2))
 }
 
-// leavePart does so when a command ends; the container is gone before the story ends.
+// leavePart does so when a command ends; the container is gone before the scenario ends.
 func leavePart(t *testing.T, r *run) {
 	t.Helper()
 	damage(t, r)
@@ -82,12 +82,12 @@ func executeInGone(_ *testing.T, r *run) {
 	r.gone, r.proxy.execs = &mark{}, attempt+1
 }
 
-// A chapter does not end while the operator writes.
+// A step does not end while the operator writes.
 func TestOracleOfIdleComplains(t *testing.T) {
 	t.Parallel()
-	r := tell(t, plan{
-		patience: 20 * time.Second,
-		arm:      func(_ *run, spec *operatorSpec) { spec.Wrong = hot },
+	r := execute(t, plan{
+		stepTimeout: 20 * time.Second,
+		arm:         func(_ *run, spec *operatorSpec) { spec.Wrong = hot },
 	}, nil)
 	if got := r.check(); !slices.ContainsFunc(got, func(c string) bool { return strings.Contains(c, "the operator is not idle") }) {
 		t.Errorf("the oracles complain: %q, want one of an operator that is not idle", got)
@@ -97,12 +97,12 @@ func TestOracleOfIdleComplains(t *testing.T) {
 // An operator that does not end when it is asked to is noticed.
 func TestOracleOfEndComplains(t *testing.T) {
 	t.Parallel()
-	r := newRun(t, plan{patience: 3 * time.Second}, nil)
+	r := newRun(t, plan{stepTimeout: 3 * time.Second}, nil)
 	r.start(operatorSpec{Host: r.proxy.server.URL, Namespace: r.namespace, Wrong: deaf})
 	r.export()
 	select {
-	case <-r.said: // it has begun to work
-	case <-time.After(patience):
+	case <-r.messages: // it has begun to work
+	case <-time.After(stepTimeout):
 		t.Fatal("the operator does not begin")
 	}
 	r.stop(r.operator)

@@ -14,7 +14,7 @@ func (r *run) met() bool { return r.plan.met == nil || r.plan.met(r) }
 // check returns the rules that were broken.
 func (r *run) check() (broken []string) {
 	r.mu.Lock()
-	broken = append(broken, r.broken...) // among them, how a chapter ended
+	broken = append(broken, r.broken...) // among them, how a step ended
 	r.mu.Unlock()
 	broken = append(broken, r.checkJVMs()...)
 	broken = append(broken, r.checkFiles()...)
@@ -36,7 +36,7 @@ func (r *run) costs() int {
 	return execs
 }
 
-// checkCosts: no more writes and execs than without a fault, as far as the story was told, and
+// checkCosts: no more writes and execs than without a fault, as far as the scenario was run, and
 // those that it allows.
 func (r *run) checkCosts(reference *run) (broken []string) {
 	counted := func(of *run, until mark) (writes []string, statuses, execs int) {
@@ -45,7 +45,7 @@ func (r *run) checkCosts(reference *run) (broken []string) {
 		writes = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == exporterStatus })
 		return writes, len(all) - len(writes), until.execs
 	}
-	want, _, most := counted(reference, reference.marks[min(len(r.ends), len(story)-1)])
+	want, _, most := counted(reference, reference.marks[min(len(r.ends), len(scenario)-1)])
 	writes, statuses, execs := counted(r, r.total())
 	if over := len(writes) - len(want) - r.plan.writes; over > 0 {
 		broken = append(broken, fmt.Sprintf("%d writes more than allowed:\n%s", over, difference(strings.Join(want, "\n"), strings.Join(writes, "\n"))))
@@ -61,7 +61,7 @@ func (r *run) checkCosts(reference *run) (broken []string) {
 
 // checkJVMs: each JVM is loaded once at most, signaled once at most, and not at all if it
 // refuses attachers; and no agent serves in the end. That each one was loaded that should be,
-// the ends of the chapters say.
+// the ends of the steps say.
 func (r *run) checkJVMs() (broken []string) {
 	r.containers.Locked(func() {
 		for i, j := range r.refusing {

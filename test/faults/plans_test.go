@@ -115,7 +115,7 @@ func replace(o occurrence, after bool, how func(*run)) plan {
 // What is done again for what is replaced.
 const replacedWrites, replacedExecs = 20, 4
 
-// inside kills the operator while an operation runs in a container, which goes on without
+// inside kills the operator while an operation runs in a container, which continues without
 // it.
 func inside(o occurrence, after bool) plan {
 	when := "before"
@@ -192,7 +192,7 @@ func cutAt(protocol string, c cut) plan {
 	direction := map[direction]string{sent: "sent", received: "received"}[c.direction]
 	return plan{
 		class: "stream over " + protocol + " cut by " + string(c.how), name: protocol + " " + string(c.how) + " after " + strconv.FormatInt(c.at, 10) + " bytes " + direction,
-		writes: 4, execs: 2, // the failure and its end are recorded; one looks, and one goes on
+		writes: 4, execs: 2, // the failure and its end are recorded; one looks, and one continues
 		arm: func(r *run, _ *operatorSpec) { r.proxy.withoutWebSocket, r.proxy.meter.cut = protocol == "SPDY", &c },
 		met: func(r *run) bool { return r.proxy.meter.happened() },
 	}

@@ -21,8 +21,8 @@ type process struct {
 	log   *tail
 }
 
-// start starts an operator. said is called for each of its lines.
-func start(spec operatorSpec, said func(*process, said)) (*process, error) {
+// start starts an operator. receive is called for each of its messages.
+func start(spec operatorSpec, receive func(*process, message)) (*process, error) {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func start(spec operatorSpec, said func(*process, said)) (*process, error) {
 		return nil, err
 	}
 	go func() {
-		p.read(stdout, said)
+		p.read(stdout, receive)
 		_ = p.command.Wait() // its state has the outcome
 		close(p.ended)
 	}()
@@ -68,16 +68,16 @@ func ofPrevious(what ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func (p *process) read(stdout io.Reader, hear func(*process, said)) {
+func (p *process) read(stdout io.Reader, receive func(*process, message)) {
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		var line said
+		var line message
 		if json.Unmarshal(lines.Bytes(), &line) == nil {
-			hear(p, line)
+			receive(p, line)
 		}
 	}
 }
 
-// resume lets an operator go on that waits.
+// resume ends the wait of an operator at its strike.
 func (p *process) resume() { fmt.Fprintln(p.stdin) }
 
 // kill ends the process at once, and returns when it is gone.

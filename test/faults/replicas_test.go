@@ -25,7 +25,7 @@ func (r *run) suspend() {
 	r.start(operatorSpec{Host: r.proxy.server.URL, Namespace: r.namespace, Elected: true})
 }
 
-// wake lets the leader before go on as if no time had passed, with whatever it was doing.
+// wake continues the previous leader, as if no time had passed, with whatever it was doing.
 func (r *run) wake() { _ = r.deposed.command.Process.Signal(syscall.SIGCONT) } // it may have ended
 
 // planSuspensions stops the leader at each effect for longer than its Lease is valid.
@@ -37,7 +37,7 @@ func planSuspensions(effects []occurrence) (all []plan) {
 			lasts: suspended, writes: twoLeaders, execs: 4,
 			arm:       func(_ *run, spec *operatorSpec) { spec.Strike, spec.Elected = s, true },
 			meanwhile: (*run).suspend, afterwards: (*run).wake,
-			wakes: func(line heard) bool { return line.Effect == o.name },
+			wakes: func(line operatorMessage) bool { return line.Effect == o.name },
 			met:   (*run).struck,
 		})
 	}
@@ -61,7 +61,7 @@ func planTakeovers(effects []occurrence) (all []plan) {
 	return all
 }
 
-// planLoads stops the leader while its agent is being loaded. It goes on, and the load with
+// planLoads stops the leader while its agent is being loaded. It continues, and the load with
 // it, when the next leader wants to load, too.
 func planLoads(calls []occurrence) (all []plan) {
 	for _, o := range calls {

@@ -15,12 +15,12 @@ const (
 	// quiet is how long an operator must do nothing until it counts as idle: longer than
 	// the second for which the status of an exporter is held back.
 	quiet = 1500 * time.Millisecond
-	// patience is how long a chapter may take: some timeouts of the operator, and backoffs
+	// stepTimeout is how long a step may take: some timeouts of the operator, and backoffs
 	// after them.
-	patience = 5 * time.Minute
+	stepTimeout = 5 * time.Minute
 )
 
-// plan is one fault in the story.
+// plan is a fault in the scenario.
 type plan struct {
 	class, name string
 	// arm prepares the fault.
@@ -32,45 +32,45 @@ type plan struct {
 	meanwhile, afterwards func(*run)
 	lasts                 time.Duration
 	// wakes reports whether a line of the operator that leads ends it earlier; nil for no line.
-	wakes func(heard) bool
+	wakes func(operatorMessage) bool
 	// met reports whether the fault happened.
 	met func(*run) bool
 	// crashes is how many operators the fault may end.
 	crashes int
 	// writes and execs are how many more than in the reference run there may be.
 	writes, execs int
-	// ends reports whether the story has ended after a fault that leaves nothing to go on with;
-	// nil if it goes on.
+	// ends reports whether the scenario has ended after a fault that leaves nothing to continue with;
+	// nil if it continues.
 	ends func(*run, context.Context) bool
 	// alone means that no other plan may use the API server meanwhile.
 	alone bool
-	// previous is a run of the previous release, which tells the story until the operator ends;
+	// previous is a run of the previous release, which runs the scenario until the operator ends;
 	// nil for none.
 	previous *run
-	// patience is how long a chapter may take, if not patience.
-	patience time.Duration
+	// stepTimeout is how long a step may take, if not stepTimeout.
+	stepTimeout time.Duration
 }
 
 // mark is how many writes and execs there were until then.
 type mark struct{ writes, execs int }
 
-// heard is a line of an operator.
-type heard struct {
-	said
+// operatorMessage is a line of an operator.
+type operatorMessage struct {
+	message
 	from *process
 }
 
-// run is one telling of the story.
+// run is one execution of the scenario.
 type run struct {
 	*world
 	plan plan
 	// reference is a run without a fault; nil for such a run.
 	reference *run
 	operator  *process
-	// deposed is an operator that is stopped, or goes on as if it were the leader; nil for
+	// deposed is an operator that is stopped, or continues as if it were the leader; nil for
 	// none.
-	deposed *process
-	said    chan heard
+	deposed  *process
+	messages chan operatorMessage
 	// over is when the fault has lasted long enough; nil if it is over.
 	over <-chan time.Time
 	// tasks are what containers want to be done.
@@ -81,7 +81,7 @@ type run struct {
 	strikes, crashes int
 	// gone is what the run had cost when its pod went for good; nil if it is there.
 	gone *mark
-	// ends are the objects after each chapter, marks what it had cost, and took is how long all
+	// ends are the objects after each step, marks what it had cost, and took is how long all
 	// took.
 	ends  []string
 	marks []mark
@@ -91,7 +91,7 @@ type run struct {
 // newRun returns a run without an operator. Those that it gets end with the test.
 func newRun(t *testing.T, p plan, reference *run) *run {
 	t.Helper()
-	r := &run{world: newWorld(t), plan: p, reference: reference, said: make(chan heard, 100), tasks: make(chan func())}
+	r := &run{world: newWorld(t), plan: p, reference: reference, messages: make(chan operatorMessage, 100), tasks: make(chan func())}
 	t.Cleanup(func() {
 		for _, p := range []*process{r.operator, r.deposed} {
 			if p != nil {
@@ -105,8 +105,8 @@ func newRun(t *testing.T, p plan, reference *run) *run {
 	return r
 }
 
-// tell tells the story with a fault, and returns what became of it.
-func tell(t *testing.T, p plan, reference *run) *run {
+// execute runs the scenario with a fault, and returns the run.
+func execute(t *testing.T, p plan, reference *run) *run {
 	t.Helper()
 	r := newRun(t, p, reference)
 	spec := operatorSpec{Host: r.proxy.server.URL, Namespace: r.namespace}
@@ -119,15 +119,15 @@ func tell(t *testing.T, p plan, reference *run) *run {
 		p.next(r, &next)
 	}
 	began := time.Now()
-	for i := range story {
-		story[i].begin(r.world)
+	for i := range scenario {
+		scenario[i].begin(r.world)
 		if !r.settle(i, next) {
 			break
 		}
 	}
 	r.took = time.Since(began)
 	if r.deposed != nil {
-		if len(r.ends) < len(story) {
+		if len(r.ends) < len(scenario) {
 			_ = r.deposed.command.Process.Kill()
 		}
 		r.end(r.deposed) // by itself, as long as another one has the Lease
@@ -136,7 +136,7 @@ func tell(t *testing.T, p plan, reference *run) *run {
 	return r
 }
 
-func (r *run) patience() time.Duration { return cmp.Or(r.plan.patience, patience) }
+func (r *run) stepTimeout() time.Duration { return cmp.Or(r.plan.stepTimeout, stepTimeout) }
 
 // total is what the run has cost until now.
 func (r *run) total() mark {
@@ -148,18 +148,18 @@ func (r *run) total() mark {
 func (r *run) stop(p *process) {
 	p.terminate()
 	r.end(p)
-	if state := p.command.ProcessState; !state.Success() {
+	if state := p.command.ProcessState; !state.Success() && p.log.String() != "" { // one that does nothing yet handles no signal
 		r.breaks(fmt.Sprintf("the operator ended with %s", state))
 	}
 }
 
 // end waits until an operator has ended.
 func (r *run) end(p *process) {
-	late := time.After(r.patience())
+	late := time.After(r.stepTimeout())
 	for {
 		select {
-		case line := <-r.said:
-			r.hear(line)
+		case line := <-r.messages:
+			r.handle(line)
 		case <-p.ended:
 			return
 		case <-late:
@@ -182,9 +182,9 @@ func (r *run) do(task func()) {
 
 func (r *run) start(spec operatorSpec) {
 	r.t.Helper()
-	operator, err := start(spec, func(from *process, line said) {
+	operator, err := start(spec, func(from *process, line message) {
 		select {
-		case r.said <- heard{line, from}:
+		case r.messages <- operatorMessage{line, from}:
 		case <-r.t.Context().Done():
 		}
 	})
@@ -200,7 +200,7 @@ func (r *run) mend() {
 	r.plan.afterwards(r)
 }
 
-func (r *run) hear(line heard) {
+func (r *run) handle(line operatorMessage) {
 	if wakes := r.plan.wakes; r.over != nil && wakes != nil && line.from == r.operator && wakes(line) {
 		r.mend()
 	}

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// settle waits until a chapter has ended as without a fault, and the operator is idle. An
+// settle waits until a step has ended as without a fault, and the operator is idle. An
 // operator that ends is started again, as by a kubelet.
 func (r *run) settle(i int, next operatorSpec) bool {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(r.t.Context(), r.patience(), errors.New("in vain"))
+	ctx, cancel := context.WithTimeoutCause(r.t.Context(), r.stepTimeout(), errors.New("timeout"))
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	began := time.Now()
 	for {
 		select {
-		case line := <-r.said:
-			r.hear(line)
+		case line := <-r.messages:
+			r.handle(line)
 		case <-r.operator.ended:
 			if !r.restart(next) {
 				return false
@@ -55,9 +55,9 @@ func (r *run) idle(began time.Time) bool {
 	return r.over == nil && time.Since(began) >= quiet && time.Since(last) >= quiet
 }
 
-// otherwise states how a chapter has not ended in time.
+// otherwise states how a step has not ended in time.
 func (r *run) otherwise(i int, began time.Time) string {
-	what := "the pod is not " + story[i].name + " as without a fault"
+	what := "the pod is not " + scenario[i].name + " as without a fault"
 	if !r.idle(began) {
 		what = "the operator is not idle"
 	}
@@ -65,12 +65,12 @@ func (r *run) otherwise(i int, began time.Time) string {
 	if want := r.expected(i); want != "" {
 		end = difference(want, end)
 	}
-	return fmt.Sprintf("after %s, %s; there is\n%s", r.patience(), what, end)
+	return fmt.Sprintf("after %s, %s; there is\n%s", r.stepTimeout(), what, end)
 }
 
-// ended reports whether a chapter has ended as without a fault.
+// ended reports whether a step has ended as without a fault.
 func (r *run) ended(ctx context.Context, i int) bool {
-	if r.garbageCollect(ctx) != nil || !story[i].ended(ctx, r.world) {
+	if r.garbageCollect(ctx) != nil || !scenario[i].ended(ctx, r.world) {
 		return false
 	}
 	end, want := r.objects(ctx), r.expected(i)
@@ -81,7 +81,7 @@ func (r *run) ended(ctx context.Context, i int) bool {
 	return true
 }
 
-// expected returns the end of a chapter without a fault; empty if any is right.
+// expected returns the end of a step without a fault; empty if any is right.
 func (r *run) expected(i int) string {
 	switch {
 	case r.plan.previous != nil && r.crashes == 0:

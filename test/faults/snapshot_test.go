@@ -44,8 +44,9 @@ var (
 )
 
 // unlike are the fields that may differ between runs that end the same: how often
-// something was tried, and what an inspection found by the way.
-var unlike = []string{"attempt", "observedGeneration", "generation", "agentFound"}
+// something was tried, what an inspection found by the way, and annotations that an operator
+// restored because it saw the record of another one before the pod.
+var unlike = []string{"attempt", "restores", "observedGeneration", "generation", "agentFound"}
 
 // objects returns what is in the namespace, in a form that is the same for the same end.
 func (w *world) objects(ctx context.Context) string {

@@ -50,8 +50,8 @@ func (s strike) String() string {
 // named is the name of an effect, which is the same in each run.
 func named(e effects.Effect) string { return fmt.Sprintf("%s %s", e.Kind, e.What) }
 
-// said is a line from an operator to the test.
-type said struct {
+// message is a line from an operator to the test.
+type message struct {
 	// Effect is the name of an effect that begins.
 	Effect string `json:",omitempty"`
 	// Struck says that the strike happens. The operator waits for a line, except where its
@@ -63,13 +63,13 @@ type said struct {
 func (s *strike) seam() effects.Seam {
 	var mu sync.Mutex
 	seen, lines, answers := map[string]int{}, json.NewEncoder(os.Stdout), bufio.NewReader(os.Stdin)
-	say := func(what said) { _ = lines.Encode(what) } // without the test, nobody reads
+	send := func(what message) { _ = lines.Encode(what) } // without the test, nobody reads
 	return func(ctx context.Context, effect effects.Effect, do func(context.Context) error) error {
 		name := named(effect)
 		mu.Lock()
 		seen[name]++
 		seen[""]++
-		say(said{Effect: name})
+		send(message{Effect: name})
 		strikes := s != nil && (name == s.Effect || s.Effect == "") && seen[s.Effect] == s.Nth
 		mu.Unlock()
 		if !strikes {
@@ -77,7 +77,7 @@ func (s *strike) seam() effects.Seam {
 		}
 		happen := func() {
 			mu.Lock()
-			say(said{Struck: true})
+			send(message{Struck: true})
 			mu.Unlock()
 			s.act(ctx, answers)
 		}

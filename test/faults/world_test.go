@@ -33,7 +33,7 @@ type world struct {
 	exporter   *v1alpha1.PrometheusJmxExporter
 
 	mu sync.Mutex
-	// wanted is the content of the ConfigMap by the story.
+	// wanted is the content of the ConfigMap by the scenario.
 	wanted string
 	// pod is the one that runs, and jvms are all that ever ran.
 	pod     *corev1.Pod
@@ -45,7 +45,7 @@ type world struct {
 	spent []*fakenode.Container
 	// broken are the rules that were broken.
 	broken []string
-	// deleted are the records that the test has deleted.
+	// deleted are the records that the test has deleted, in each state since.
 	deleted []v1alpha1.JmxAttachment
 	// calls are the operations of the helper, in order.
 	calls []string
@@ -200,7 +200,7 @@ func (w *world) createExporter() {
 	w.must(admin.Create(w.t.Context(), w.exporter))
 }
 
-// want makes a content that which the story ends a chapter with.
+// want makes a content that which the scenario ends a step with.
 func (w *world) want(content string) {
 	w.t.Helper()
 	w.wanted = content

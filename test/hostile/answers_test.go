@@ -38,7 +38,7 @@ func TestAnswers(t *testing.T) {
 		"the program closes its output":                              {program: `exec >&- 2>&-; exec sleep 1000`, reason: silent},
 		"the program closes its input":                               {program: `exec <&-; exec sleep 1000`, reason: silent},
 		"the program exits at once":                                  {program: `exit 0`, reason: failed},
-		"the program is killed":                                      {program: `kill -9 $$`, reason: failed},
+		"the program is killed":                                      {program: `kill -9 $$`, reason: v1alpha1.ReasonHelperKilled},
 		"the program exits with an unknown code":                     {program: `exit 254`, reason: failed},
 		"the program prints lines endlessly":                         {program: `exec yes x`, reason: failed},
 		"the program prints empty lines endlessly":                   {program: `exec yes ""`, reason: failed},

@@ -118,17 +118,7 @@ func TestSockets(t *testing.T) {
 		rows["the attach socket "+does] = row{reason: reason, leaves: []string{"*"}, given: func(c *container, call *call) {
 			c.startsLibrary("/mnt/other.so")
 			c.sh("mkdir -p /mnt/jdk/lib/server; cp /mnt/other.so " + library)
-			self, err := os.Open("/proc/self/exe")
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			defer self.Close()
-			// Not written by this process: one that it forks meanwhile keeps the file busy.
-			copying := c.command("sh", "-c", "cat >/mnt/java; chmod 755 /mnt/java")
-			copying.Stdin = self
-			if err := copying.Run(); err != nil {
-				c.t.Fatal(err)
-			}
+			c.copiesItself("/mnt/java")
 			cmd := c.command("/mnt/java")
 			cmd.Env = append(os.Environ(), asJVM+"="+does)
 			inside, outside := c.starts(cmd)

@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if does := os.Getenv(asJVM); does != "" {
 		fakeJVM(does)
 	}
+	if os.Getenv(asAttacker) != "" {
+		attack()
+	}
 	flag.Parse()
 	// Rows take processors from each other by their places, and mostly wait.
 	if err := flag.Set("test.parallel", "200"); err != nil {

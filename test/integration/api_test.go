@@ -48,6 +48,10 @@ func TestValidation(t *testing.T) {
 		"an unknown operator":           {spec: `{"labelSelector":null,"selector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}`, want: "Unsupported value"},
 		"In without values":             {spec: `{"labelSelector":null,"selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`, want: "In and NotIn need values"},
 		"Exists with values":            {spec: `{"labelSelector":null,"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["x"]}]}}`, want: "In and NotIn need values"},
+		"many requirements":             {spec: requirementsJSON(32, 64)},
+		"too many requirements":         {spec: requirementsJSON(33, 1), want: "spec.selector.matchExpressions: Too many: 33: must have at most 32 items"},
+		"too many required values":      {spec: requirementsJSON(1, 65), want: "spec.selector.matchExpressions[0].values: Too many: 65: must have at most 64 items"},
+		"a long required value":         {spec: `{"labelSelector":null,"selector":{"matchExpressions":[{"key":"a","operator":"In","values":["` + long + `"]}]}}`, want: "spec.selector.matchExpressions[0].values[0]: Too long: may not be"},
 		"an empty labelSelector":        {spec: `{"labelSelector":{}}`, want: "spec.labelSelector in body should have at least 1 properties"},
 		"a key with a prefix":           {spec: `{"labelSelector":{"app.kubernetes.io/name":"x"}}`},
 		"an empty value":                {spec: `{"labelSelector":{"app":""}}`},
@@ -155,6 +159,21 @@ func labelsJSON(n int) string {
 		labels[fmt.Sprintf("label-%d", i)] = "x"
 	}
 	data, _ := json.Marshal(labels)
+	return string(data)
+}
+
+// requirementsJSON returns a spec with this many requirements on labels, each of this many of the
+// longest values.
+func requirementsJSON(n, values int) string {
+	var required []v1alpha1.LabelRequirement
+	for i := range n {
+		r := v1alpha1.LabelRequirement{Key: fmt.Sprintf("label-%d", i), Operator: metav1.LabelSelectorOpIn}
+		for j := range values {
+			r.Values = append(r.Values, v1alpha1.LabelValue(fmt.Sprintf("%063d", j)))
+		}
+		required = append(required, r)
+	}
+	data, _ := json.Marshal(map[string]any{"labelSelector": nil, "selector": map[string]any{"matchExpressions": required}})
 	return string(data)
 }
 

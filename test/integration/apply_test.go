@@ -3,6 +3,7 @@ package integration
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 var ours = map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
@@ -242,14 +244,18 @@ func TestForeignAnnotations(t *testing.T) {
 					t.Errorf("message of Ready: got %q, want the prefix %q", ready.Message, tc.says)
 				}
 				for name := range s.annotations(s.pod) {
-					if !strings.Contains(tc.says, name) {
+					if name != v1alpha1.AnnotationFlag && !strings.Contains(tc.says, name) {
 						t.Errorf("annotation %s still exists", name)
 					}
 				}
-				for _, entry := range s.pod.ManagedFields {
-					if entry.Manager == string(records.OwnerPodAnnotations) {
-						t.Error("the operator owns annotations beside the foreign ones")
-					}
+				if diff := cmp.Diff([]string{v1alpha1.AnnotationFlag}, podfacts.OwnAnnotations(s.pod)); diff != "" {
+					t.Errorf("annotations that the operator owns beside the foreign ones (-want +got):\n%s", diff)
+				}
+				o.did()
+				s.later(24 * time.Hour)
+				o.settle()
+				if did := o.did(); len(did) > 0 {
+					t.Errorf("effects without a change: got %q, want none", did)
 				}
 				if s.endpoints(s.exporter) == "" {
 					t.Error("the endpoint was removed")

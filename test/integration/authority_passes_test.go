@@ -26,7 +26,7 @@ func TestAuthorityPasses(t *testing.T) {
 	n.bind("bob", mayWrite, mayConfigure, mayAttach)
 	named := mayAttach
 	named.ResourceNames = []string{"carols"}
-	n.bind("carol", mayWrite, named)
+	n.bind("carol", mayWrite, mayConfigure, named)
 	bob, carol := as(t, n.user("bob")), as(t, n.user("carol"))
 	eventually(t, func() bool { return carol.Create(t.Context(), n.anExporter("carols"), client.DryRunAll) == nil })
 	eventually(t, func() bool { return bob.Create(t.Context(), n.anExporter("bobs"), client.DryRunAll) == nil })
@@ -137,7 +137,7 @@ func TestAttachRole(t *testing.T) {
 	t.Parallel()
 	n := newTenancy(t, onCreator...)
 	bob := as(t, n.user("bob"))
-	n.bind("bob", mayWrite)
+	n.bind("bob", mayWrite, mayConfigure)
 	n.grant(n.user("bob"), "../../config/rbac/attach_role.yaml")
 	eventually(t, func() bool { return bob.Create(t.Context(), n.anExporter("bobs")) == nil })
 	var role rbacv1.Role

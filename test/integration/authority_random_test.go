@@ -33,13 +33,13 @@ func TestRandomUsers(t *testing.T) {
 	rights := make([][]rbacv1.PolicyRule, users)
 	for i := range rights {
 		rights[i] = randomRights(random, nameOf(i))
-		c.bind(nameOf(i), rights[i]...)
+		c.bind(nameOf(i), append(slices.Clone(rights[i]), mayConfigure)...)
 		if i < operatedUsers {
 			operated.bind(nameOf(i), rights[i]...)
 		}
 	}
 	for _, last := range []*cluster{c, operated.cluster} { // RBAC knows all users once it knows the last one
-		last.bind("last", mayWrite, mayExec)
+		last.bind("last", mayWrite, mayConfigure, mayExec)
 		eventually(t, func() bool {
 			return as(t, last.user("last")).Create(t.Context(), last.anExporter("last"), client.DryRunAll) == nil
 		})

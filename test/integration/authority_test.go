@@ -28,7 +28,8 @@ type tenancy struct {
 	mallory, alice client.Client
 	// exporter is alice's, stamped by the test where no policy does.
 	exporter *v1alpha1.PrometheusJmxExporter
-	guarded  bool
+	// guarded is set where policies see whether the namespace has opted in.
+	guarded bool
 }
 
 var (
@@ -44,12 +45,18 @@ var (
 // newTenancy enforces the admission policies of the kustomizations.
 func newTenancy(t *testing.T, kustomizations ...string) *tenancy {
 	t.Helper()
+	return newTenancyWithout(t, "", kustomizations...)
+}
+
+// newTenancyWithout enforces all of their rules but one, unless that is "".
+func newTenancyWithout(t *testing.T, rule string, kustomizations ...string) *tenancy {
+	t.Helper()
 	c := newCluster(t)
-	n := &tenancy{cluster: c, mallory: as(t, c.user("mallory")), alice: as(t, c.user("alice")), guarded: len(kustomizations) > 0}
+	n := &tenancy{cluster: c, mallory: as(t, c.user("mallory")), alice: as(t, c.user("alice")), guarded: len(kustomizations) > 0 && rule != notOptedIn}
 	c.bind("mallory", mayWrite, mayConfigure)
 	c.bind("alice", mayWrite, mayConfigure, mayExec)
 	for _, kustomization := range kustomizations {
-		c.enforce(kustomization)
+		c.enforceWithout(rule, kustomization)
 	}
 	n.optIn("enabled")
 	n.exporter = c.anExporter("alices")
@@ -100,15 +107,24 @@ func (c *cluster) bindUser(user string, rules ...rbacv1.PolicyRule) *rbacv1.Role
 // test only, and waits until they are effective.
 func (c *cluster) enforce(kustomization string) {
 	c.t.Helper()
+	c.enforceWithout("", kustomization)
+}
+
+// enforceWithout enforces all of its rules but one, unless that is "".
+func (c *cluster) enforceWithout(rule, kustomization string) {
+	c.t.Helper()
+	var effective []func() bool
 	for _, object := range built(c.t, kustomization) {
-		kind := object.GetKind()
+		kind, name := object.GetKind(), object.GetName()
 		if !strings.Contains(kind, "AdmissionPolicy") {
 			continue
 		}
-		object.SetName(object.GetName() + "-" + c.namespace)
+		object.SetName(name + "-" + c.namespace)
 		if strings.HasSuffix(kind, "Binding") {
 			set(c.t, object, object.GetName(), "spec", "policyName")
 			set(c.t, object, map[string]any{"kubernetes.io/metadata.name": c.namespace}, "spec", "matchResources", "namespaceSelector", "matchLabels")
+		} else if probe := c.probes()[name]; lift(c.t, object, rule) && probe != nil {
+			effective = append(effective, probe)
 		}
 		create[client.Object](c.t, object)
 		c.t.Cleanup(func() {
@@ -118,26 +134,68 @@ func (c *cluster) enforce(kustomization string) {
 		})
 	}
 	c.bind("prober", mayWrite, mayConfigure)
-	enforced := map[string]func() bool{"policies": c.creatorEnforced, "stamp": c.stampEnforced, "tenants": c.tenantsEnforced}[filepath.Base(kustomization)]
-	eventually(c.t, enforced)
+	for _, probe := range effective {
+		eventually(c.t, probe)
+	}
 }
 
-func (c *cluster) creatorEnforced() bool {
+// lift has a rule of a policy admit everything, and reports whether the policy has other rules.
+func lift(t *testing.T, policy *unstructured.Unstructured, rule string) bool {
+	t.Helper()
+	validations, ok, err := unstructured.NestedSlice(policy.Object, "spec", "validations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := !ok // it changes requests
+	for i, message := range messagesOf(t, policy) {
+		if rule == "" || !strings.Contains(message, rule) {
+			others = true
+			continue
+		}
+		validations[i].(map[string]any)["expression"] = "true"
+		if err := unstructured.SetNestedSlice(policy.Object, validations, "spec", "validations"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return others
+}
+
+// messagesOf returns the messages, or their expressions, of the rules of a policy.
+func messagesOf(t *testing.T, policy *unstructured.Unstructured) []string {
+	t.Helper()
+	validations, _, err := unstructured.NestedSlice(policy.Object, "spec", "validations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []string
+	for _, validation := range validations {
+		of := validation.(map[string]any)
+		message, _ := of["message"].(string)
+		expression, _ := of["messageExpression"].(string)
+		messages = append(messages, message+expression)
+	}
+	return messages
+}
+
+// probes return whether a policy is effective, whichever of several rules is lifted.
+func (c *cluster) probes() map[string]func() bool {
 	prober := as(c.t, c.user("prober"))
-	return denied(prober.Create(c.t.Context(), c.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-creator")
-}
-
-func (c *cluster) stampEnforced() bool {
-	probe := c.anExporter("probe")
-	err := admin.Create(c.t.Context(), probe, client.DryRunAll)
-	return err == nil && probe.Annotations[v1alpha1.AnnotationRequester] != ""
-}
-
-// tenantsEnforced probes in a namespace that has not opted in.
-func (c *cluster) tenantsEnforced() bool {
-	prober := as(c.t, c.user("prober"))
-	return denied(prober.Create(c.t.Context(), c.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-namespaces") &&
-		denied(prober.Create(c.t.Context(), c.labeledRules("probe"), client.DryRunAll), "jmx-exporter-operator-rules")
+	probe := func(object client.Object, policy string) func() bool {
+		return func() bool { return denied(prober.Create(c.t.Context(), object, client.DryRunAll), policy) }
+	}
+	wrong := c.anExporter("probe")
+	wrong.Annotations = map[string]string{v1alpha1.AnnotationRequester: forged}
+	return map[string]func() bool{
+		"jmx-exporter-operator-creator": probe(wrong, "jmx-exporter-operator-creator"),
+		"jmx-exporter-operator-stamp": func() bool {
+			stamped := c.anExporter("probe")
+			err := admin.Create(c.t.Context(), stamped, client.DryRunAll)
+			return err == nil && stamped.Annotations[v1alpha1.AnnotationRequester] != ""
+		},
+		// In a namespace that has not opted in.
+		"jmx-exporter-operator-namespaces": probe(c.anExporter("probe"), "jmx-exporter-operator-namespaces"),
+		"jmx-exporter-operator-rules":      probe(c.labeledRules("probe"), "jmx-exporter-operator-rules"),
+	}
 }
 
 // labeledRules returns a ConfigMap as config/tenants requires it.

@@ -99,8 +99,10 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 		ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching}
 	}
 	condition.Status, condition.Reason = ready.Status, ready.Reason
-	if ready.Message != "" {
-		condition.Message = ready.Message
+	if _, kept, ok := strings.Cut(condition.Message, " This JmxAttachment is deleted, and its finalizers "); ready.Message != "" {
+		if condition.Message = ready.Message; ok {
+			condition.Message += " This JmxAttachment is deleted, and its finalizers " + kept
+		}
 	}
 	if diff := cmp.Diff(want, status); diff != "" {
 		return []string{"is inconsistent (-want +got):\n" + diff}

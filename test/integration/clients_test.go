@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// vmagent and the OpenTelemetry collector, with the files that docs/prometheus.md shows,
-// discover a JVM by its EndpointSlice and scrape it over TLS with a password: a Prometheus
+// vmagent and the OpenTelemetry collector, with the file of config/prometheus/jobs for
+// secured endpoints, discover a JVM by its EndpointSlice and scrape it over TLS with a password: a Prometheus
 // to which they send has every series of the endpoint, and they reject none. All of these
 // are real, as are the JVM and its agent; the operator that publishes the endpoint sees a
 // scripted container.
@@ -35,7 +35,7 @@ func TestClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startPrometheus(t, clientFile(t, "prometheus"), "--web.enable-remote-write-receiver", "--web.enable-otlp-receiver")
-			s := scraper{own: address(t), to: p.address, file: write(t, t.TempDir(), "file.yaml", outsideOfNode(t, clientFile(t, name), discoverer, endpoint.folder, p.address))}
+			s := scraper{own: address(t), to: p.address, file: jobs{discoverer, c.namespace, endpoint.folder}.file(t, "secured")}
 			rejects := run(t, s)
 			var missing string
 			if !soon(t, func() bool {
@@ -65,7 +65,7 @@ func TestClients(t *testing.T) {
 // scraper is a client of endpoints that is to be started.
 type scraper struct {
 	// own is the address of its own metrics, to that of the Prometheus to which it sends, and
-	// file its configuration.
+	// file that of its jobs.
 	own, to, file string
 }
 
@@ -83,7 +83,12 @@ func runCollector(t *testing.T, c scraper) []string {
 		t.Fatal(err)
 	}
 	own := write(t, t.TempDir(), "own.yaml", `service: {telemetry: {metrics: {readers: [{pull: {exporter: {prometheus: {host: `+host+`, port: `+port+`}}}}]}}}`)
-	start(t, tools(t, "otelcol")[0], "--config="+c.file, "--config="+own)
+	text, err := yaml.Marshal(clientFile(t, "otelcol"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.NewReplacer("/etc/otelcol/secured.yaml", c.file, "prometheus:9090", c.to).Replace(string(text))
+	start(t, tools(t, "otelcol")[0], "--config="+write(t, t.TempDir(), "otelcol.yaml", shown), "--config="+own)
 	return []string{"otelcol_receiver_refused_metric_points", "otelcol_exporter_send_failed_metric_points"}
 }
 
@@ -101,27 +106,6 @@ func clientFile(t *testing.T, program string) map[string]any {
 		t.Fatalf("docs/prometheus.md, %s: %v", program, err)
 	}
 	return parsed
-}
-
-// outsideOfNode replaces in a scraper's file what only a pod has: its way to the API server,
-// a Secret's files, and the name of a Prometheus. It scrapes often.
-func outsideOfNode(t *testing.T, file map[string]any, kubeconfig, folder, prometheus string) string {
-	t.Helper()
-	in := file
-	if receivers, ok := file["receivers"].(map[string]any); ok {
-		in = receivers["prometheus"].(map[string]any)["config"].(map[string]any)
-	}
-	in["global"] = map[string]any{"scrape_interval": "2s", "scrape_timeout": "2s"}
-	for _, job := range list(in, "scrape_configs") {
-		for _, discovery := range list(job, "kubernetes_sd_configs") {
-			discovery["kubeconfig_file"] = kubeconfig
-		}
-	}
-	text, err := yaml.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.NewReplacer("/etc/metrics", folder, "prometheus:9090", prometheus).Replace(string(text))
 }
 
 // series returns the series of an expression without these labels, and without those that

@@ -157,6 +157,23 @@ func (t *target) attacks(tenant client.Client) []attempt {
 			{"a JmxAttachment's owner is changed", func() error {
 				return patches(t, tenant, t.record.DeepCopy(), func(r *v1alpha1.JmxAttachment) { r.OwnerReferences = nil })
 			}},
+			{"a foreign finalizer is added to a JmxAttachment", func() error {
+				return patches(t, tenant, t.record.DeepCopy(), func(r *v1alpha1.JmxAttachment) { r.Finalizers = append(r.Finalizers, never...) })
+			}},
+			{"a tenant forges the operator's annotation of a pod", func() error {
+				return patches(t, tenant, t.pod.DeepCopy(), func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationFlag] = "mine" })
+			}},
+			{"a tenant forges the operator's annotation of a pod by its status", func() error {
+				p := t.pod.DeepCopy()
+				get(t.t, p)
+				after := p.DeepCopy()
+				after.Annotations[v1alpha1.AnnotationFlag] = "mine"
+				return tenant.Status().Patch(t.t.Context(), after, client.MergeFrom(p), &client.SubResourcePatchOptions{PatchOptions: client.PatchOptions{DryRun: []string{metav1.DryRunAll}}})
+			}},
+			{"a tenant forges the operator's annotation of a pod by binding it", func() error {
+				b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: t.unbound.Name, Annotations: map[string]string{v1alpha1.AnnotationFlag: "mine"}}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}
+				return tenant.SubResource("binding").Create(t.t.Context(), t.unbound.DeepCopy(), b, &client.SubResourceCreateOptions{CreateOptions: client.CreateOptions{DryRun: []string{metav1.DryRunAll}}})
+			}},
 			{"a JmxAttachment's status is changed", func() error {
 				r := t.record.DeepCopy()
 				get(t.t, r)
@@ -207,21 +224,33 @@ func (t *target) legitimate(tenant client.Client) []attempt {
 			}},
 			{"a tenant deletes an EndpointSlice", func() error { return tenant.Delete(t.t.Context(), t.slice.DeepCopy(), client.DryRunAll) }},
 			{"a tenant deletes a JmxAttachment", func() error { return tenant.Delete(t.t.Context(), t.record.DeepCopy(), client.DryRunAll) }},
-			{"a finalizer is added to a JmxAttachment", func() error {
+			{"a tenant removes the operator's annotation of a pod", func() error {
+				return patches(t, tenant, t.pod.DeepCopy(), func(p *corev1.Pod) { delete(p.Annotations, v1alpha1.AnnotationFlag) })
+			}},
+			{"a tenant changes another annotation of a pod", func() error {
+				return patches(t, tenant, t.pod.DeepCopy(), func(p *corev1.Pod) { p.Annotations["team"] = "shop" })
+			}},
+			{"a tenant restores a pod from a backup", func() error {
+				p := aPod("restored").pod
+				p.Namespace, p.Annotations = t.namespace, map[string]string{v1alpha1.AnnotationFlag: "of-another-pod"}
+				return tenant.Create(t.t.Context(), &p, client.DryRunAll)
+			}},
+			{"the finalizer of a cascading deletion is added to a JmxAttachment", func() error {
 				return patches(t, tenant, t.record.DeepCopy(), func(r *v1alpha1.JmxAttachment) { r.Finalizers = []string{metav1.FinalizerDeleteDependents} })
 			}},
 		})
 }
 
 // Attacks with a stolen token of the operator, or by a tenant: RBAC allows them, and the
-// policies deny them; the operator's own requests are admitted.
+// policies deny them; the operator's own requests are admitted. Each rule of the policies is
+// needed.
 func TestContainment(t *testing.T) {
 	c := contain(t, "default")
 	x := newTarget(c)
 	tenant := c.tenant()
-	attacks := slices.Concat(x.attacks(tenant), x.templates())
+	attacks := slices.Concat(x.attacks(tenant), x.templates(), x.slight(), x.beyond())
 	legitimate := slices.Concat(x.legitimate(tenant), x.configurations())
-	eventually(t, func() bool { return attacks[0].try() == nil })
+	eventually(t, func() bool { return attacks[0].try() == nil && attacks[len(attacks)-2].try() == nil })
 	for _, a := range slices.Concat(attacks, legitimate) {
 		if err := a.try(); err != nil {
 			t.Errorf("without the policies, the attack fails, so this case proves nothing: %s: %v", a.what, err)
@@ -252,6 +281,7 @@ func TestContainment(t *testing.T) {
 			t.Errorf("with the policies: %s: got %v, want admission", a.what, err)
 		}
 	}
+	c.needsEachRule("jmx-exporter-operator-", attacks)
 }
 
 // With config/transport-door, nothing is executed in an application's container, not even
@@ -272,4 +302,5 @@ func TestContainmentDoorOnly(t *testing.T) {
 			t.Errorf("%s: got %v, want admission", a.what, err)
 		}
 	}
+	c.needsEachRule("jmx-exporter-operator-door-only.", script)
 }

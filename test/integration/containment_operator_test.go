@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
@@ -145,13 +144,19 @@ func TestContainedOperator(t *testing.T) {
 		}
 	}
 	exporter := c.export("exporter")
-	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) {
-		e.Spec.Rollout.RestartWindow = &metav1.Duration{}
-		// As the stamp does; the operator's own account has the right to exec.
-		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: "system:serviceaccount:" + c.namespace + ":jmx-exporter-operator", v1alpha1.AnnotationRequesterGroups: "[]"}
+	c.bind("writer", mayWrite, mayConfigure, mayExec)
+	writer, err := newClient(impersonated(c.user("writer")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { // with what the stamp adds
+		return writer.Patch(t.Context(), exporter, patch(`{"spec":{"rollout":{"restartWindow":"0s"}},"metadata":{"annotations":{"`+
+			v1alpha1.AnnotationRequester+`":"`+c.user("writer")+`","`+v1alpha1.AnnotationRequesterGroups+`":"[\"system:authenticated\"]"}}}`)) == nil
 	})
 	eventually(t, serves("9400"))
-	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+	if err := writer.Patch(t.Context(), exporter, patch(`{"spec":{"port":9500}}`)); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, serves("9500"))
 	c.configure("rules: {")
 	c.restart(first)

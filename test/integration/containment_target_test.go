@@ -1,14 +1,19 @@
 package integration
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -23,6 +28,8 @@ type target struct {
 	service *corev1.Service
 	slice   *discoveryv1.EndpointSlice
 	foreign *corev1.Service
+	// unbound is a pod that no node runs yet.
+	unbound *corev1.Pod
 }
 
 const doorOfTest = transport.DoorPrefix + "0123abcd-1"
@@ -30,7 +37,8 @@ const doorOfTest = transport.DoorPrefix + "0123abcd-1"
 func newTarget(c *contained) *target {
 	c.t.Helper()
 	t := &target{contained: c}
-	p := aPod("app-0")
+	p := aPod("app-0").container("second")
+	p.pod.Spec.Volumes = []corev1.Volume{scratch("data"), scratch("other"), claimed("claim"), claimed("other-claim")}
 	p.pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}, Drop: []corev1.Capability{"KILL"}}}
 	t.pod = c.run(p)
 	o := c.operate()
@@ -46,6 +54,9 @@ func newTarget(c *contained) *target {
 	t.service = &services.Items[0]
 	t.slice = &c.slices(t.exporter)[0]
 	t.foreign = create(c.t, &corev1.Service{ObjectMeta: c.named("payments"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})
+	unbound := aPod("unbound").pod
+	unbound.Namespace, unbound.Spec.NodeName, unbound.Spec.SchedulerName = c.namespace, "", "none"
+	t.unbound = create(c.t, &unbound)
 	get(c.t, t.pod)
 	door := t.door()
 	t.pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{door}
@@ -55,17 +66,49 @@ func newTarget(c *contained) *target {
 	return t
 }
 
+func scratch(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+func claimed(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}
+}
+
 // door returns an ephemeral container as the operator adds it.
 func (t *target) door() corev1.EphemeralContainer {
-	return corev1.EphemeralContainer{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{
-		Name: doorOfTest, Image: "registry.example/operator:1", ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: []string{"/jmx-attach", "door", "--idle=15m0s"}, Env: []corev1.EnvVar{{Name: "JMX_ATTACH_TARGET", Value: "abc"}},
-		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
-		SecurityContext: &corev1.SecurityContext{
-			RunAsUser: new(int64(1000)), RunAsGroup: new(int64(1000)), RunAsNonRoot: new(true), AllowPrivilegeEscalation: new(false),
-			ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-		},
-	}}
+	return t.doorOf(transport.User{UID: 1000, GID: 1000})
+}
+
+// doorOf returns the door that the operator adds for a JVM of a user.
+func (t *target) doorOf(user transport.User) corev1.EphemeralContainer {
+	t.t.Helper()
+	added := &addedDoor{pod: t.pod}
+	in := t.inApp(t.pod)
+	in.ID, in.Object, in.User = t.pod.Status.ContainerStatuses[0].ContainerID, t.pod, &user
+	exec := transport.NewExec(nil, artifacts, effects.Direct, transport.NewLimits(1, 1, 1))
+	if _, err := transport.NewDoor(exec, added, transport.DoorOptions{Image: "registry.example/operator:1", Idle: 15 * time.Minute}).Open(t.t.Context(), in); added.door.Name == "" {
+		t.t.Fatal(err)
+	}
+	added.door.Name = doorOfTest
+	return added.door
+}
+
+// addedDoor keeps the ephemeral container that the operator would add to a pod.
+type addedDoor struct {
+	pod  *corev1.Pod
+	door corev1.EphemeralContainer
+}
+
+// Live implements transport.Pods.
+func (a *addedDoor) Live(context.Context, string, string) (*corev1.Pod, error) { return a.pod, nil }
+
+// AddEphemeralContainer implements transport.Pods.
+func (a *addedDoor) AddEphemeralContainer(_ context.Context, _ *corev1.Pod, c *corev1ac.EphemeralContainerApplyConfiguration) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &a.door)
 }
 
 // patches changes an object as the operator's account would, by a patch.

@@ -189,13 +189,13 @@ func (c *contained) boundTo(pod *corev1.Pod) *rest.Config {
 }
 
 // tenant returns a client with all rights on the operator's kinds and on EndpointSlices in
-// the namespace, and the right to add ephemeral containers.
+// the namespace, and on pods but for exec.
 func (c *contained) tenant() client.Client {
 	c.t.Helper()
 	create(c.t, &rbacv1.Role{ObjectMeta: c.named("tenant"), Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"banzaicloud.com"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"*"}},
-		{APIGroups: []string{""}, Resources: []string{"pods/ephemeralcontainers"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"pods", "pods/status", "pods/binding", "pods/ephemeralcontainers"}, Verbs: []string{"*"}},
 	}})
 	create(c.t, &rbacv1.RoleBinding{
 		ObjectMeta: c.named("tenant"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
@@ -216,6 +216,7 @@ func (c *contained) enforce(counts func() bool) {
 		create(c.t, object)
 		c.t.Cleanup(func() { _ = admin.Delete(context.Background(), object) })
 	}
+	c.awaitPolicies()
 	eventually(c.t, counts)
 }
 

@@ -37,20 +37,23 @@ func TestKubectlPreflightOfLabels(t *testing.T) {
 	c.run(excluded)
 	c.configure(rules)
 	k := aKubectl(t, "labels", c.namespace, changer()...)
-	printed := make(chan string)
-	go func() {
-		printed <- k.must("preflight", "-n", c.namespace, "-l", "app in (dummyapp,other),!jmx-exporter")
-	}()
-	eventually(t, func() bool { return len(c.exporters()) == 1 })
-	o.settle()
-	got := <-printed
-	for _, want := range []string{"Attachable:", "1/1 pods", "Exec 1"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("got\n%s\nwithout %q", got, want)
+	for _, selector := range []string{"app in (dummyapp,other),!jmx-exporter", "app=dummyapp,!jmx-exporter"} {
+		printed := make(chan string)
+		go func() {
+			defer close(printed)
+			printed <- k.must("preflight", "-n", c.namespace, "-l", selector)
+		}()
+		eventually(t, func() bool { return len(c.exporters()) == 1 })
+		o.settle()
+		got := <-printed
+		for _, want := range []string{"Attachable:", "1/1 pods", "Exec 1"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("-l %s: got\n%s\nwithout %q", selector, got, want)
+			}
 		}
-	}
-	if left := c.exporters(); len(left) > 0 {
-		t.Errorf("exporter %s stays", left[0].Name)
+		if left := c.exporters(); len(left) > 0 {
+			t.Errorf("-l %s: exporter %s stays", selector, left[0].Name)
+		}
 	}
 }
 
@@ -63,7 +66,7 @@ func TestKubectlPreflightOfNoPods(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" matches app in (none)", "--show-labels")
+		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" matches app=none", "--show-labels")
 	}()
 	eventually(t, func() bool { return len(c.exporters()) == 1 })
 	o.settle()

@@ -74,6 +74,12 @@ func TestOrphaned(t *testing.T) {
 			remove(s.t, s.exporter)
 			return stop
 		}, left: 1},
+		"the pod has foreign annotations, and both are deleted while no operator runs": {pod: aPod("app-0").annotated("prometheus.io/scrape", "true"), way: func(s *story, stop func()) func() {
+			stop()
+			remove(s.t, s.exporter)
+			remove(s.t, s.attachment(s.pod))
+			return s.manage()
+		}, left: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

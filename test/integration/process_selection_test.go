@@ -25,6 +25,11 @@ func TestChosen(t *testing.T) {
 	only := func(containers ...v1alpha1.ContainerName) func(*v1alpha1.PrometheusJmxExporter) {
 		return func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = containers }
 	}
+	excludeArgument := func(name, whole v1alpha1.Pattern) func(*v1alpha1.PrometheusJmxExporter) {
+		return func(e *v1alpha1.PrometheusJmxExporter) {
+			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, Argument: name, WholeArgument: whole}}
+		}
+	}
 	cases := map[string]struct {
 		how  func(*v1alpha1.PrometheusJmxExporter)
 		want []string
@@ -40,12 +45,15 @@ func TestChosen(t *testing.T) {
 		"the first matching rule applies": {func(e *v1alpha1.PrometheusJmxExporter) {
 			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleInclude, Argument: "-Dwork"}, {Action: v1alpha1.RuleExclude}}
 		}, []string{"worker 9400", "app 0 Excluded"}, "Annotated"},
+		"the name of an option matches": {excludeArgument("-Dwork", ""), []string{"app 9400", "worker 0 Excluded"}, "Annotated"},
+		"a whole argument matches":      {excludeArgument("", "-Dwork=much"), []string{"app 9400", "worker 0 Excluded"}, "Annotated"},
+		"a part of it does not":         {excludeArgument("", "-Dwork"), []string{"app 9400", "worker 9404"}, "Annotated"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := withWorker()
-			pod.jvms["worker"][0].MainClass, pod.jvms["worker"][0].Argument = "com.example.Worker", "-Dwork"
+			pod.jvms["worker"][0].MainClass, pod.jvms["worker"][0].Argument = "com.example.Worker", "-Dwork=much"
 			s, _ := longRunning(t, pod, tc.how)
 			if got := phaseOf(s.attachment(s.pod)); got != tc.is {
 				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, tc.is)

@@ -20,20 +20,32 @@ func TestPodProtected(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		namespace string
-		pod       func(*corev1.Pod)
+		pod       func(*corev1.PodSpec)
 		flag      string
-		allow     podfacts.Protection
+		lists     []string
 	}{
-		"the pod is in kube-system":              {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system", allow: podfacts.Protection{AllowKubeSystem: true}},
-		"the pod is in the operator's namespace": {flag: "--allow-own-namespace", allow: podfacts.Protection{AllowOwnNamespace: true}},
-		"the pod uses hostPID": {flag: "--allow-host-pid", allow: podfacts.Protection{AllowHostPID: true},
-			pod: func(pod *corev1.Pod) { pod.Spec.HostPID = true }},
-		"the pod uses hostNetwork": {flag: "--allow-host-network", allow: podfacts.Protection{AllowHostNetwork: true},
-			pod: func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }},
-		"a container is privileged": {flag: "--allow-privileged", allow: podfacts.Protection{AllowPrivileged: true},
-			pod: func(pod *corev1.Pod) {
-				pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
-			}},
+		"the pod is in kube-system":              {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system"},
+		"the pod is in the operator's namespace": {flag: "--allow-own-namespace"},
+		"the pod uses hostPID":                   {flag: "--allow-host-pid", pod: func(spec *corev1.PodSpec) { spec.HostPID = true }},
+		"the pod uses hostNetwork":               {flag: "--allow-host-network", pod: func(spec *corev1.PodSpec) { spec.HostNetwork = true }},
+		"the pod uses hostIPC":                   {flag: "--allow-host-ipc", pod: func(spec *corev1.PodSpec) { spec.HostIPC = true }},
+		"a container is privileged": {flag: "--allow-privileged", pod: func(spec *corev1.PodSpec) {
+			spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+		}},
+		"a container has capabilities": {flag: "--allow-capabilities=SYS_ADMIN,SYS_PTRACE", lists: []string{"ALL"}, pod: func(spec *corev1.PodSpec) {
+			spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN", "SYS_PTRACE"}}}
+		}},
+		"a container mounts the node's files": {flag: "--allow-host-paths=/", lists: []string{"/"}, pod: func(spec *corev1.PodSpec) {
+			spec.Volumes = []corev1.Volume{{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+			spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "node", MountPath: "/node", ReadOnly: true}}
+		}},
+		"a privileged sidecar shares the process IDs": {flag: "--allow-privileged", pod: func(spec *corev1.PodSpec) {
+			spec.ShareProcessNamespace = new(true)
+			spec.InitContainers = []corev1.Container{{
+				Name: "agent", Image: "registry.example/agent", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+				SecurityContext: &corev1.SecurityContext{Privileged: new(true)},
+			}}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +66,7 @@ func TestPodProtected(t *testing.T) {
 			}
 			pod := aPod("app-0")
 			if tc.pod != nil {
-				tc.pod(&pod.pod)
+				tc.pod(&pod.pod.Spec)
 			}
 			f.pods = []*corev1.Pod{f.run(pod)}
 			f.configure(rules)
@@ -70,7 +82,8 @@ func TestPodProtected(t *testing.T) {
 			}
 			f.expectNotCalled("the mode is Attach")
 
-			operate(tc.allow)
+			flag, _, _ := strings.Cut(strings.TrimPrefix(tc.flag, "--"), "=")
+			operate(podfacts.Protection{Allowed: map[string][]string{flag: tc.lists}})
 			f.expect("the operator has the flag", isAnnotated)
 			f.later(2 * time.Minute)
 			f.o.settle()
@@ -100,6 +113,36 @@ func TestPodProtected(t *testing.T) {
 			f.expectNotCalled("the pod's remaining lifetime")
 		})
 	}
+}
+
+// Nothing is executed in a container while somebody debugs it with a privileged ephemeral
+// container, which shares its process IDs; when that has ended, the container is attached to.
+func TestDebuggedContainer(t *testing.T) {
+	t.Parallel()
+	f := &fleet{cluster: newCluster(t)}
+	pod := f.run(aPod("app-0"))
+	f.pods = []*corev1.Pod{pod}
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: "debugger", Image: "registry.example/debugger", SecurityContext: &corev1.SecurityContext{Privileged: new(true)},
+		ImagePullPolicy: corev1.PullIfNotPresent, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+	}}}
+	if err := admin.SubResource("ephemeralcontainers").Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	debuggerIs := func(state corev1.ContainerState) {
+		f.changeStatus(pod, func(status *corev1.PodStatus) {
+			status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debugger", State: state}}
+		})
+	}
+	debuggerIs(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	f.configure(rules)
+	f.exporter = f.export("exporter")
+	f.o = f.operate()
+	f.expect("a debugger runs", "Discovered PodProtected")
+	f.expectNotCalled("a debugger runs")
+
+	debuggerIs(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
+	f.expect("the debugger has ended", isAnnotated)
 }
 
 // expectNotCalled checks that nothing was executed in any container since the previous call.

@@ -28,6 +28,12 @@ func Annotations(namespace string, want map[string]string) features.Func {
 	})
 }
 
+// ScrapeAnnotations waits until each pod of the application has exactly these annotations of
+// prometheus.io.
+func ScrapeAnnotations(namespace string, want map[string]string) features.Func {
+	return annotations(namespace, want, func(name string) bool { return strings.HasPrefix(name, "prometheus.io/") })
+}
+
 // AnnotationsOnly waits until each pod of the application has exactly these
 // annotations, but for those of the cluster itself.
 func AnnotationsOnly(namespace string, want map[string]string) features.Func {

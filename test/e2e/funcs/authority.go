@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -20,12 +18,7 @@ import (
 func ApplyByUser(user, namespace string, files ...string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		config := rest.CopyConfig(c.config)
-		config.Impersonate.UserName = user
-		as, err := client.New(config, client.Options{Scheme: c.Scheme(), Mapper: c.RESTMapper()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		as := c.as(t, user)
 		if err := eachObject(namespace, files, func(object *unstructured.Unstructured) error {
 			return (&cluster{Client: as}).apply(ctx, object, fieldManager, namespace)
 		}); err != nil {

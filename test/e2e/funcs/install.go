@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
 )
 
 // Deployed deploys a kustomization of the operator into a namespace, and waits for it.
@@ -61,7 +63,7 @@ func (s *Suite) install(ctx context.Context, c *cluster) error {
 	if err := s.applyOperator(ctx, c, "config/default", OperatorNamespace); err != nil {
 		return err
 	}
-	if err := s.useImage(ctx, c); err != nil {
+	if err := errors.Join(s.useImage(ctx, c), c.setFlags(ctx)); err != nil {
 		return err
 	}
 	if err := c.operatorReady(ctx, OperatorNamespace); err != nil {
@@ -91,20 +93,27 @@ func (s *Suite) Flags(flags ...string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		s.assertRanThrough(ctx, t, c)
-		run := func(ctx context.Context, args []string) error {
+		run := func(ctx context.Context, flags ...string) error {
 			return errors.Join(
-				c.changeOperator(ctx, OperatorNamespace, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = args }),
+				c.setFlags(ctx, flags...),
 				c.operatorReady(ctx, OperatorNamespace), s.acquainted(ctx, c))
 		}
 		t.Cleanup(func() {
-			if err := run(context.WithoutCancel(ctx), nil); err != nil {
+			if err := run(context.WithoutCancel(ctx)); err != nil {
 				t.Error(err)
 			}
 		})
-		if err := run(ctx, flags); err != nil {
+		if err := run(ctx, flags...); err != nil {
 			t.Fatal(err)
 		}
 	})
+}
+
+// setFlags has the operator of config/default run with these flags, and with the one that a kind
+// of pod needs whose /tmp is a directory of the node.
+func (c *cluster) setFlags(ctx context.Context, flags ...string) error {
+	flags = append([]string{"--allow-host-paths=" + kinds.NoexecPath}, flags...)
+	return c.changeOperator(ctx, OperatorNamespace, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = flags })
 }
 
 // Scaled scales the operator of config/default until the feature ends. It

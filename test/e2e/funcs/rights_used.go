@@ -2,19 +2,14 @@ package funcs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -27,9 +22,6 @@ var notUsed = map[string]string{
 	"get controllerrevisions":          "a container that restarts while the configuration is invalid: TestContainedOperator",
 	"get jmxattachments":               "a pod whose record and exporter were deleted together: TestContainedOperator",
 }
-
-// auditFile is the log of kind-config.yaml, where a kubelet serves it.
-const auditFile = "logs/kubernetes/audit.log"
 
 // rightsUsed joins the audit log of the API server with the roles of the operator:
 // each right is used, and each call is one that a rule names. Of a part of the features
@@ -67,50 +59,14 @@ func (s *Suite) rightsUsed(ctx context.Context, c *cluster) error {
 // audited are the operator's calls since the cluster was made; nil where there is no
 // audit log.
 func (c *cluster) audited(ctx context.Context) (rights.Calls, error) {
-	var nodes corev1.NodeList
-	if err := c.List(ctx, &nodes, client.HasLabels{"node-role.kubernetes.io/control-plane"}); err != nil {
+	calls := rights.Calls{}
+	found, err := c.audit(ctx, func(e auditEvent) {
+		calls.Add(e.Verb, e.resource(), e.ResponseStatus.Code == http.StatusCreated)
+	})
+	if err != nil || !found {
 		return nil, err
 	}
-	var calls rights.Calls
-	for _, node := range nodes.Items {
-		log, err := c.kube.CoreV1().RESTClient().Get().Resource("nodes").Name(node.Name).SubResource("proxy").Suffix(auditFile).Stream(ctx)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if calls == nil {
-			calls = rights.Calls{}
-		}
-		err = readAudit(log, calls)
-		if err := errors.Join(err, log.Close()); err != nil {
-			return nil, fmt.Errorf("the audit log of %s: %w", node.Name, err)
-		}
-	}
 	return calls, nil
-}
-
-// readAudit adds the calls of an audit log, of which the last line may be half written.
-func readAudit(log io.Reader, calls rights.Calls) error {
-	for decoder := json.NewDecoder(log); ; {
-		var event struct {
-			Verb           string
-			ObjectRef      *struct{ Resource, Subresource string }
-			ResponseStatus struct{ Code int }
-		}
-		err := decoder.Decode(&event)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if of := event.ObjectRef; of != nil { // nil of what is no resource, such as discovery
-			resource := strings.TrimSuffix(of.Resource+"/"+of.Subresource, "/")
-			calls.Add(event.Verb, resource, event.ResponseStatus.Code == http.StatusCreated)
-		}
-	}
 }
 
 // allServiceAccounts is the group of all service accounts (k8s.io/apiserver,

@@ -25,7 +25,7 @@ func StolenToken(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		pod := c.theOne(ctx, t, namespace)
-		thief := answer(ctx, t, c.steal)
+		thief := answer(ctx, t, func(ctx context.Context) (*rest.Config, error) { return c.steal(ctx, nil) })
 		as, err := client.New(thief, client.Options{Scheme: c.Scheme(), Mapper: c.RESTMapper()})
 		if err != nil {
 			t.Fatal(err)
@@ -69,9 +69,14 @@ func StolenToken(namespace string) features.Func {
 	})
 }
 
-// steal is a way to the API with a token of the operator's service account.
-func (c *cluster) steal(ctx context.Context) (*rest.Config, error) {
-	token, err := c.kube.CoreV1().ServiceAccounts(OperatorNamespace).CreateToken(ctx, operatorName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+// steal is a way to the API with a token of the operator's service account, such as the kubelet
+// gives to a pod, if one is given.
+func (c *cluster) steal(ctx context.Context, from *corev1.Pod) (*rest.Config, error) {
+	var request authenticationv1.TokenRequest
+	if from != nil {
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: from.Name, UID: from.UID}
+	}
+	token, err := c.kube.CoreV1().ServiceAccounts(OperatorNamespace).CreateToken(ctx, operatorName, &request, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}

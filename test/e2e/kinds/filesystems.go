@@ -68,8 +68,11 @@ var filesystems = []Kind{
 	},
 }
 
-// The shared memory of a kind node is mounted noexec, as the containers' is.
-const noexecTmp = `volumes: [{name: tmp, hostPath: {path: /dev/shm/e2e-noexec, type: DirectoryOrCreate}}]`
+// NoexecPath is a directory of a kind node that is mounted noexec: its shared memory is, as the
+// containers' is. The operator attaches to a pod with it only with a flag.
+const NoexecPath = "/dev/shm/e2e-noexec"
+
+const noexecTmp = `volumes: [{name: tmp, hostPath: {path: ` + NoexecPath + `, type: DirectoryOrCreate}}]`
 
 // noTmp runs the application in a file system that has no /tmp, as images from scratch.
 var noTmp = script("rmdir /tmp && exec java -jar /app/dummyapp.jar") + "\n" + asRoot

@@ -7,22 +7,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// tellBefore tells the story without a fault with the operator of the previous release.
-func tellBefore(t *testing.T) *run {
+// executePrevious runs the scenario without a fault with the operator of the previous release.
+func executePrevious(t *testing.T) *run {
 	t.Helper()
-	r := tell(t, plan{arm: func(_ *run, spec *operatorSpec) { spec.Previous = true }}, nil)
+	r := execute(t, plan{arm: func(_ *run, spec *operatorSpec) { spec.Previous = true }}, nil)
 	for _, broken := range r.check() {
 		t.Fatalf("the previous release: %s", broken)
 	}
 	return r
 }
 
-// turnWrites is how many writes there may be more for each operator of another release: what one
+// upgradeWrites is how many writes there may be more for each operator of another release: what one
 // states differently than the other is written by each.
-const turnWrites = 12
+const upgradeWrites = 12
 
-// planTurns lets the operators of the previous release and of this one take turns.
-func planTurns(previous *run, effects []occurrence) (all []plan) {
+// planUpgrades replaces the operator of the previous release by this one, and back.
+func planUpgrades(previous *run, effects []occurrence) (all []plan) {
 	before := effectsOf([]*run{previous})
 	for i, o := range before {
 		all = append(all, upgrade(previous, o, i%2 == 0))
@@ -36,21 +36,21 @@ func planTurns(previous *run, effects []occurrence) (all []plan) {
 	return all
 }
 
-// upgrade kills the operator of the previous release at an effect; this one goes on.
+// upgrade kills the operator of the previous release at an effect; this one takes over.
 func upgrade(previous *run, o occurrence, after bool) plan {
 	p := crash(o, after, killed)
 	p.class, p.name = "upgraded at an effect", "upgraded, "+p.name
-	p.previous, p.writes, p.execs = previous, turnWrites, 2
+	p.previous, p.writes, p.execs = previous, upgradeWrites, 2
 	p.arm = armed(p.arm, func(_ *run, spec *operatorSpec) { spec.Previous = true })
 	return p
 }
 
-// downgrade kills the operator at an effect. That of the previous release goes on for some
+// downgrade kills the operator at an effect. That of the previous release takes over for some
 // seconds, and then this one again.
 func downgrade(o occurrence, after bool) plan {
 	p := crash(o, after, killed)
 	p.class, p.name = "downgraded and upgraded again at an effect", "downgraded, "+p.name
-	p.crashes, p.lasts, p.writes, p.execs = 2, 3*time.Second, 2*turnWrites, 3
+	p.crashes, p.lasts, p.writes, p.execs = 2, 3*time.Second, 2*upgradeWrites, 3
 	p.next = func(_ *run, next *operatorSpec) { next.Previous = true }
 	p.afterwards = func(r *run) { r.operator.terminate() }
 	p.met = func(r *run) bool { return r.crashes == 2 }
@@ -59,7 +59,7 @@ func downgrade(o occurrence, after bool) plan {
 
 // upgradeWithCRDs also replaces the CRDs of the previous release by those of this one.
 func upgradeWithCRDs(o occurrence, after bool) plan {
-	p := upgrade(&run{ends: make([]string, len(story))}, o, after) // those CRDs have other defaults
+	p := upgrade(&run{ends: make([]string, len(scenario))}, o, after) // those CRDs have other defaults
 	p.class, p.name, p.alone = "upgraded with its CRDs at an effect", p.name+", with its CRDs", true
 	p.arm = armed(p.arm, func(r *run, _ *operatorSpec) {
 		folder, err := ofPrevious("crds")

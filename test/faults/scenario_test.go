@@ -12,17 +12,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// chapter is a part of the story that every plan tells: something happens, and the
-// operator brings it to an end.
-type chapter struct {
+// step is a part of the scenario: something happens, and the operator reconciles it.
+type step struct {
 	name  string
 	begin func(*world)
 	// ended reports whether the end is reached.
 	ended func(context.Context, *world) bool
 }
 
-// story is what happens in each plan: the agent is loaded, reconfigured, and stopped.
-var story = []chapter{
+// scenario is what happens in each plan: the agent is loaded, reconfigured, and stopped.
+var scenario = []step{
 	{"attached", (*world).export, func(ctx context.Context, w *world) bool { return w.serving(ctx, rules) }},
 	{"reconfigured", func(w *world) { w.want(otherRules) }, func(ctx context.Context, w *world) bool { return w.serving(ctx, otherRules) }},
 	{"detached", func(w *world) { w.must(admin.Delete(w.t.Context(), w.exporter)) }, func(ctx context.Context, w *world) bool { return w.empty(ctx) }},
