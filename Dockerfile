@@ -1,8 +1,10 @@
 # The operator, and what it brings into containers. `hack/images` makes the same
 # image where there is no engine.
 
-# Go is go.mod's toolchain: the digest of the helper, which admission policies accept, depends on it.
+# Go is go.mod's toolchain: the digest of the helper, which admission policies accept, depends on it. The image's own Go
+# downloads that version, and checks it against Go's checksum database.
 FROM --platform=$BUILDPLATFORM golang:1.26.8@sha256:6c2a5538f964f1c82f97ad14988bf05de100d922d159d0e398b54c7b0ca0c6c9 AS go
+ENV GOTOOLCHAIN=go1.26.10
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

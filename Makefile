@@ -7,6 +7,8 @@ SHELL := bash
 
 TOOL := go tool -modfile=hack/tools/go.mod
 LINT := go tool -modfile=hack/tools/lint/go.mod golangci-lint
+# What is released is compiled by this version of Go, whichever is installed.
+TOOLCHAIN := $(shell sed -n 's/^toolchain //p' go.mod)
 # With these, all that is run or linted shares what is compiled with what is built and tested, also between checkouts.
 SHARED := CGO_ENABLED=0 GOFLAGS=-trimpath
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
@@ -66,8 +68,8 @@ test-arm64: ## Run the suite hostile, with Java 8 to 28, on an emulated arm64 ma
 	@hack/test --all arm64
 
 .PHONY: vulnerabilities
-vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go vulnerability database).
-	go tool -modfile=hack/release/go.mod govulncheck ./...
+vulnerabilities: ## Check the binaries for known vulnerabilities, with a pinned copy of Go's database, or that of the URL VULNDB.
+	@hack/vulnerabilities $(VULNDB)
 
 .PHONY: bench
 bench: agent helper ## Benchmark attaching to 20 JVMs on the cluster of cluster-up; writes docs/performance.md (15 minutes).
@@ -88,11 +90,11 @@ bench-fleet: ## Benchmark the operator with fleets on a real API server (FLEETS=
 
 .PHONY: build
 build: ## Build the operator, bin/manager.
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
+	GOTOOLCHAIN=$(TOOLCHAIN) CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
 .PHONY: kubectl-jmx
 kubectl-jmx: ## Build the kubectl plugin, bin/kubectl-jmx; with bin in the PATH, it is "kubectl jmx".
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-jmx
+	GOTOOLCHAIN=$(TOOLCHAIN) CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-jmx
 	@install -m 0755 cmd/kubectl-jmx/kubectl_complete-jmx $(dir $(PLUGIN))
 
 .PHONY: run

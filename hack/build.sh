@@ -30,6 +30,7 @@ binary_is() {
     cosign) folder=hack/release package=github.com/sigstore/cosign/v3/cmd/cosign ;;
     cyclonedx-gomod) folder=hack/release package=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod ;;
     govulncheck) folder=hack/release package=golang.org/x/vuln/cmd/govulncheck ;;
+    indexdb) folder=hack/tools/vulndb package=golang.org/x/vulndb/cmd/indexdb ;;
     sbom) folder=hack/release package=./sbom ;;
     pause) folder=hack/offline/pause package=. ;;
     runc-lean) folder=hack/offline/runc-lean package=. ;;

@@ -115,30 +115,6 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// Every threat and behavior in docs/threats.md names tests that exist.
-func TestThreats(t *testing.T) {
-	tables := regexp.MustCompile(`(?m)(?:^\|.+\|\n)+`).FindAllString(read(t, "docs/threats.md"), -1)
-	if len(tables) != 2 {
-		t.Fatalf("docs/threats.md has %d tables, not those of threats and of a hostile container", len(tables))
-	}
-	tests := testNames(t)
-	for _, table := range tables {
-		for _, row := range strings.Split(strings.TrimSpace(table), "\n")[2:] { // after the header and its separator
-			cells := strings.Split(row, "|")
-			threat := strings.TrimSpace(cells[1])
-			names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[3], -1)
-			if len(names) == 0 {
-				t.Errorf("no test is named for the threat %q", threat)
-			}
-			for _, m := range names {
-				if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !tests[m[1]] {
-					t.Errorf("%s is no test, and is named for the threat %q", m[1], threat)
-				}
-			}
-		}
-	}
-}
-
 // testNames are the tests of all packages.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,9 @@ type mutant struct {
 	// notices is the test that turns red.
 	notices named
 }
+
+// mutants are those of all tables.
+var mutants = slices.Concat(ofWork, ofThreats)
 
 // named is a test of a package.
 type named struct{ in, test string }

@@ -5,9 +5,9 @@ const (
 	directory = "internal/helper/directory/"
 )
 
-// mutants are one for each rule whose violation would harm an application or somebody's
+// ofWork are one for each rule whose violation would harm an application or somebody's
 // monitoring, with the narrowest test that notices.
-var mutants = []mutant{
+var ofWork = []mutant{
 	{
 		"a write is for the pod with this UID, not for a later one of its name",
 		"pkg/apply/records/pod.go", "WithUID(pod.UID).WithAnnotations", "WithAnnotations",
@@ -69,6 +69,11 @@ var mutants = []mutant{
 		named{"internal/helper/directory", "TestLockAfterAnother"},
 	},
 	{
+		"a helper that waited for another one does not undo what that one found as desired",
+		directory + "lock.go", "|| !info.ModTime().Equal(t.confirmed)", "|| info == nil",
+		named{"internal/helper/directory", "TestLockAfterAnother"},
+	},
+	{
 		"a load is recorded before it begins",
 		steps + "/load.go", "p.Intent = &intent\n", "_ = intent\n",
 		named{steps, "TestAnnounce"},
@@ -105,13 +110,28 @@ var mutants = []mutant{
 	},
 	{
 		"pods that share the node's processes are protected",
-		"pkg/pod/protection.go", "{pod.Spec.HostPID, p.AllowHostPID,", "{pod.Spec.HostPID, true,",
+		"pkg/pod/powers.go", "return c.pod.Spec.HostPID }", "return false }",
 		named{steps, "TestPodProtected"},
 	},
 	{
 		"privileged containers are protected",
-		"pkg/pod/protection.go", `refused != "" || p.AllowPrivileged {`, `true {`,
+		"pkg/pod/powers.go", "ptr.Deref(c.container.SecurityContext.Privileged, false)", "false",
 		named{steps, "TestPodProtected"},
+	},
+	{
+		"containers with the powers of others are protected",
+		"pkg/pod/protection.go", "for _, other := range sharingProcesses(pod, name) {", "for _, other := range sharingProcesses(pod, name)[:0] {",
+		named{steps, "TestPodProtected"},
+	},
+	{
+		"a capability that is not known to be harmless is a power over the node",
+		"pkg/pod/capabilities.go", "!slices.Contains(OrdinaryCapabilities(), name) &&", `name == "SYS_ADMIN" &&`,
+		named{"pkg/pod", "TestCapabilities"},
+	},
+	{
+		"a volume above the node's system has power over the node",
+		"pkg/pod/nodepaths.go", "if covers(mounted, p.Path) && p.gives(readOnly) {", "if mounted == p.Path && p.gives(readOnly) {",
+		named{"pkg/pod", "TestHostPaths"},
 	},
 	{
 		"the rights of whoever wrote the exporter are asked for",
@@ -167,7 +187,7 @@ var mutants = []mutant{
 	},
 	{
 		"what is held is not reconciled",
-		"internal/controller/enqueue/queue.go", "return ctrl.Result{RequeueAfter: hold.Again}, false, nil", "return ctrl.Result{}, true, err",
+		"internal/controller/enqueue/queue.go", "return ctrl.Result{RequeueAfter: hold.RetryAfter}, false, nil", "return ctrl.Result{}, true, err",
 		named{"internal/controller/enqueue", "TestGate"},
 	},
 	{
