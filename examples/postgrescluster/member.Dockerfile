@@ -1,5 +1,5 @@
 # Built from the repository's root: the engine is part of the module.
-FROM golang:1.26.8 AS build
+FROM golang:1.26.10 AS build
 WORKDIR /src
 COPY . .
 RUN cd examples/postgrescluster && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /member ./cmd/member
