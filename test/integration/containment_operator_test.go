@@ -109,7 +109,10 @@ func TestContainedOperator(t *testing.T) {
 
 	o := c.operateAs(as, nil)
 	byDoor, byExec := o.byTransport(as, records.New(apply.New(as, effects.Direct))), c.admitted(c.config)
+	var held sync.RWMutex // no container is entered while it is locked
 	helper := helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+		held.RLock()
+		defer held.RUnlock()
 		if in.Transport == v1alpha1.TransportEphemeralContainer {
 			return byDoor.Run(ctx, in, verb, request, blobs...)
 		}
@@ -161,8 +164,14 @@ func TestContainedOperator(t *testing.T) {
 	c.configure("rules: {")
 	c.restart(first)
 	eventually(t, func() bool { return c.jvm(first).Running() && serves("9500")() })
+	deleted := c.attachment(first)
+	held.Lock() // a detach that ends before the record is deleted leaves none to recreate
+	release := sync.OnceFunc(held.Unlock)
+	defer release()
 	remove(t, exporter)
-	remove(t, c.attachment(first)) // it is recreated, to detach
+	remove(t, deleted)
+	eventually(t, func() bool { a := c.attachment(first); return a != nil && a.UID != deleted.UID })
+	release()
 	eventually(t, func() bool {
 		o.startDoors()
 		return c.attachment(first) == nil && c.attachment(second) == nil && c.annotations(first)[v1alpha1.AnnotationPort] == ""
