@@ -115,7 +115,7 @@ var ofWork = []mutant{
 	},
 	{
 		"privileged containers are protected",
-		"pkg/pod/powers.go", "ptr.Deref(c.container.SecurityContext.Privileged, false)", "false",
+		"pkg/pod/powers.go", "ptr.Deref(c.container.SecurityContext.Privileged, false)", "ptr.Deref(nil, false)",
 		named{steps, "TestPodProtected"},
 	},
 	{
