@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
 // docs/troubleshooting.md has the words and the flag of each power over the node, and no
@@ -27,12 +28,12 @@ func TestPowers(t *testing.T) {
 		}
 	}
 	expect("| --- | --- |\n" + rows.String() + "\n")
-	expect(": " + list(pod.OrdinaryCapabilities()) + ".\n")
-	for access, refused := range map[pod.Access]string{
-		pod.AccessRead: "also if mounted read-only", pod.AccessWrite: "unless mounted read-only", pod.AccessNone: "never",
+	expect(": " + list(power.OrdinaryCapabilities()) + ".\n")
+	for access, refused := range map[power.Access]string{
+		power.AccessRead: "also if mounted read-only", power.AccessWrite: "unless mounted read-only", power.AccessNone: "never",
 	} {
 		var paths []string
-		for _, p := range pod.SystemPaths() {
+		for _, p := range power.SystemPaths() {
 			if p.Access == access {
 				paths = append(paths, p.Path)
 			}

@@ -125,12 +125,12 @@ var ofWork = []mutant{
 	},
 	{
 		"a capability that is not known to be harmless is a power over the node",
-		"pkg/pod/capabilities.go", "!slices.Contains(OrdinaryCapabilities(), name) &&", `name == "SYS_ADMIN" &&`,
+		"pkg/power/capabilities.go", "return !slices.Contains(OrdinaryCapabilities(), name)", `return name == "SYS_ADMIN"`,
 		named{"pkg/pod", "TestCapabilities"},
 	},
 	{
 		"a volume above the node's system has power over the node",
-		"pkg/pod/nodepaths.go", "if covers(mounted, p.Path) && p.gives(readOnly) {", "if mounted == p.Path && p.gives(readOnly) {",
+		"pkg/power/paths.go", "if Covers(mounted, p.Path) && p.gives(readOnly) {", "if mounted == p.Path && p.gives(readOnly) {",
 		named{"pkg/pod", "TestHostPaths"},
 	},
 	{

@@ -1,33 +1,23 @@
 package pod
 
 import (
+	"path"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
 // Power is power over the node, or over what the cluster or the operator depends on. The
 // operator attaches to a pod or container that has it only if a flag allows it.
 type Power struct {
-	// Flag of the operator, without dashes.
-	Flag string
-	// Words are the predicate of a sentence whose subject is the pod or the container that
-	// has the power.
-	Words string
-	// OfContainer reports whether a container has the power, rather than its whole pod.
-	OfContainer bool
-	// List says what the flag lists; empty for a flag that allows all or nothing.
-	List string
+	power.Power
 
 	// found returns what a pod or container has of the power, and nothing if it lacks it.
 	found func(candidate) []string
-	// parse checks a value that the flag lists, and returns its usual form.
-	parse func(string) (string, error)
-	// covers reports whether a value that the flag lists allows one that was found.
-	covers func(listed, found string) bool
 }
 
 // candidate is what may have a power.
@@ -40,28 +30,18 @@ type candidate struct {
 // Powers returns the table of powers. Its order is that of messages and documents.
 func Powers() []Power {
 	return []Power{
-		{Flag: "allow-kube-system", Words: "is in namespace " + metav1.NamespaceSystem,
-			found: one(func(c candidate) bool { return c.pod.Namespace == metav1.NamespaceSystem })},
-		{Flag: "allow-own-namespace", Words: "is in the operator's own namespace",
-			found: one(func(c candidate) bool { return c.ownNamespace != "" && c.pod.Namespace == c.ownNamespace })},
-		{Flag: "allow-host-pid", Words: "shares the node's process IDs (hostPID)",
-			found: one(func(c candidate) bool { return c.pod.Spec.HostPID })},
-		{Flag: "allow-host-network", Words: "shares the node's network (hostNetwork)",
-			found: one(func(c candidate) bool { return c.pod.Spec.HostNetwork })},
-		{Flag: "allow-host-ipc", Words: "shares the node's shared memory (hostIPC)",
-			found: one(func(c candidate) bool { return c.pod.Spec.HostIPC })},
-		{Flag: "allow-privileged", Words: "is privileged", OfContainer: true,
-			found: one(func(c candidate) bool {
-				return c.container.SecurityContext != nil && ptr.Deref(c.container.SecurityContext.Privileged, false)
-			})},
-		{Flag: "allow-capabilities", Words: "has capabilities with power over the node", OfContainer: true,
-			List:  "`capabilities`, or ALL",
-			found: func(c candidate) []string { return powerfulCapabilities(c.container) },
-			parse: parseCapability, covers: coversCapability},
-		{Flag: "allow-host-paths", Words: "mounts hostPath volumes of the node's system", OfContainer: true,
-			List:  "`paths`, which include what is below them",
-			found: func(c candidate) []string { return systemPaths(c.pod, c.container) },
-			parse: parsePath, covers: coversPath},
+		{power.Power{Flag: "allow-kube-system", Words: "is in namespace " + metav1.NamespaceSystem},
+			one(func(c candidate) bool { return c.pod.Namespace == metav1.NamespaceSystem })},
+		{power.Power{Flag: "allow-own-namespace", Words: "is in the operator's own namespace"},
+			one(func(c candidate) bool { return c.ownNamespace != "" && c.pod.Namespace == c.ownNamespace })},
+		{power.HostPID, one(func(c candidate) bool { return c.pod.Spec.HostPID })},
+		{power.HostNetwork, one(func(c candidate) bool { return c.pod.Spec.HostNetwork })},
+		{power.HostIPC, one(func(c candidate) bool { return c.pod.Spec.HostIPC })},
+		{power.Privileged, one(func(c candidate) bool {
+			return c.container.SecurityContext != nil && ptr.Deref(c.container.SecurityContext.Privileged, false)
+		})},
+		{power.Capabilities, func(c candidate) []string { return powerfulCapabilities(c.container) }},
+		{power.HostPaths, func(c candidate) []string { return systemPaths(c.pod, c.container) }},
 	}
 }
 
@@ -75,30 +55,35 @@ func one(has func(candidate) bool) func(candidate) []string {
 	}
 }
 
-// Usage is the description of the power's flag.
-func (p Power) Usage() string {
-	usage := "allow attaching to a pod that " + p.Words
-	if p.OfContainer {
-		usage = "allow attaching to a container that " + p.Words
+// powerfulCapabilities returns the capabilities of a container that are powers. What is
+// dropped does not matter, because runtimes differ in what they do first.
+func powerfulCapabilities(c *corev1.Container) []string {
+	if c.SecurityContext == nil || c.SecurityContext.Capabilities == nil {
+		return nil
 	}
-	if p.List != "" {
-		usage += ": these " + p.List + "; separated by commas or in repeated flags"
+	var powers []string
+	for _, added := range c.SecurityContext.Capabilities.Add {
+		name := power.Capability(string(added))
+		if power.PowerfulCapability(name) && !slices.Contains(powers, name) {
+			powers = append(powers, name)
+		}
 	}
-	return usage
+	return powers
 }
 
-// describe returns what a message says of a power that is not allowed, and the flag that
-// would allow it.
-func (p Power) describe(found []string) (words, flag string) {
-	if p.List == "" {
-		return p.Words, "--" + p.Flag
+// systemPaths returns the paths of the node that a container mounts and that give power
+// over it.
+func systemPaths(pod *corev1.Pod, c *corev1.Container) []string {
+	var found []string
+	for _, m := range c.VolumeMounts {
+		for _, v := range pod.Spec.Volumes {
+			if v.Name != m.Name || v.HostPath == nil {
+				continue
+			}
+			if mounted := path.Join("/", v.HostPath.Path, subPath(m)); power.Powerful(mounted, m.ReadOnly) {
+				found = append(found, mounted)
+			}
+		}
 	}
-	return p.Words + " (" + strings.Join(found, ", ") + ")", "--" + p.Flag + "=" + strings.Join(found, ",")
-}
-
-// without returns what was found and no listed value covers.
-func (p Power) without(listed, found []string) []string {
-	return slices.DeleteFunc(found, func(f string) bool {
-		return slices.ContainsFunc(listed, func(l string) bool { return p.covers(l, f) })
-	})
+	return found
 }

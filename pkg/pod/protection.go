@@ -2,13 +2,12 @@ package pod
 
 import (
 	"flag"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
 // Protection is what the operator does not attach to, whatever an exporter selects: the
@@ -17,40 +16,14 @@ type Protection struct {
 	// OwnNamespace is the operator's own namespace; empty outside a cluster.
 	OwnNamespace string
 	// Allowed has the flags that are set, each with what it lists.
-	Allowed map[string][]string
+	Allowed power.Allowed
 }
 
 // BindFlags defines the flag of each power.
 func (p *Protection) BindFlags(flags *flag.FlagSet) {
-	for _, power := range Powers() {
-		if power.List == "" {
-			flags.BoolFunc(power.Flag, power.Usage(), func(text string) error {
-				allowed, err := strconv.ParseBool(text)
-				if delete(p.Allowed, power.Flag); allowed {
-					p.allow(power.Flag)
-				}
-				return err
-			})
-			continue
-		}
-		flags.Func(power.Flag, power.Usage(), func(list string) error {
-			for value := range strings.SplitSeq(list, ",") {
-				parsed, err := power.parse(value)
-				if err != nil {
-					return err
-				}
-				p.allow(power.Flag, parsed)
-			}
-			return nil
-		})
+	for _, known := range Powers() {
+		p.Allowed.BindFlags(flags, known.Power)
 	}
-}
-
-func (p *Protection) allow(flag string, values ...string) {
-	if p.Allowed == nil {
-		p.Allowed = map[string][]string{}
-	}
-	p.Allowed[flag] = append(p.Allowed[flag], values...)
 }
 
 // Pod returns why the operator does not attach to a pod, as a sentence; empty if it may.
@@ -84,29 +57,13 @@ func (p Protection) Container(pod *corev1.Pod, name string) string {
 
 // refusal returns a sentence about the powers of a candidate that are not allowed.
 func (p Protection) refusal(subject string, c candidate) string {
-	var all, flags []string
-	for _, power := range Powers() {
-		if power.OfContainer != (c.container != nil) {
-			continue
-		}
-		found := power.found(c)
-		listed, allowed := p.Allowed[power.Flag]
-		switch {
-		case power.List != "":
-			found = power.without(listed, found)
-		case allowed:
-			found = nil
-		}
-		if len(found) > 0 {
-			words, flag := power.describe(found)
-			all, flags = append(all, words), append(flags, flag)
+	var found []power.Found
+	for _, known := range Powers() {
+		if known.OfContainer == (c.container != nil) {
+			found = append(found, power.Found{Power: known.Power, Values: known.found(c)})
 		}
 	}
-	if len(flags) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s %s; the operator does not attach to it. To allow that, start the operator with %s.",
-		subject, strings.Join(all, " and "), strings.Join(flags, " and "))
+	return p.Allowed.Refusal(subject, "the operator", found)
 }
 
 // sharing is a container that shares process IDs with another one.
@@ -157,7 +114,7 @@ func runs(pod *corev1.Pod, name string) bool {
 func withoutPtrace(c corev1.EphemeralContainer) corev1.Container {
 	container := corev1.Container(*c.EphemeralContainerCommon.DeepCopy())
 	if s := container.SecurityContext; s != nil && s.Capabilities != nil {
-		s.Capabilities.Add = slices.DeleteFunc(s.Capabilities.Add, func(added corev1.Capability) bool { return capability(string(added)) == "SYS_PTRACE" })
+		s.Capabilities.Add = slices.DeleteFunc(s.Capabilities.Add, func(added corev1.Capability) bool { return power.Capability(string(added)) == "SYS_PTRACE" })
 	}
 	return container
 }

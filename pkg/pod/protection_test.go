@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
 func TestCapabilities(t *testing.T) {
@@ -163,14 +165,14 @@ func TestSharedProcessIDs(t *testing.T) {
 func TestBindFlags(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
-		want map[string][]string
+		want power.Allowed
 		err  string
 	}{
 		"none":                {},
-		"one":                 {args: []string{"--allow-privileged"}, want: map[string][]string{"allow-privileged": nil}},
-		"one that is revoked": {args: []string{"--allow-privileged", "--allow-privileged=false"}, want: map[string][]string{}},
+		"one":                 {args: []string{"--allow-privileged"}, want: power.Allowed{"allow-privileged": nil}},
+		"one that is revoked": {args: []string{"--allow-privileged", "--allow-privileged=false"}, want: power.Allowed{}},
 		"lists": {args: []string{"--allow-capabilities=sys_ptrace,CAP_BPF", "--allow-capabilities=ALL", "--allow-host-paths=/run/datadog/"},
-			want: map[string][]string{"allow-capabilities": {"SYS_PTRACE", "BPF", "ALL"}, "allow-host-paths": {"/run/datadog"}}},
+			want: power.Allowed{"allow-capabilities": {"SYS_PTRACE", "BPF", "ALL"}, "allow-host-paths": {"/run/datadog"}}},
 		"no truth":              {args: []string{"--allow-host-ipc=perhaps"}, err: `invalid boolean value "perhaps" for -allow-host-ipc`},
 		"no name":               {args: []string{"--allow-capabilities=SYS_PTRACE,"}, err: `"" is not the name of a capability, such as SYS_PTRACE`},
 		"a path from somewhere": {args: []string{"--allow-host-paths=data"}, err: `"data" is not an absolute path`},

@@ -3,11 +3,11 @@ package pod
 import (
 	"path"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
 // TmpMountedElsewhere reports whether the volume of the container's /tmp is also
@@ -32,7 +32,7 @@ func TmpMountedElsewhere(pod *corev1.Pod, container string) bool {
 		}
 	}
 	for _, m := range others {
-		if m.Name == mount.Name && !m.ReadOnly && (covers(subPath(m), subPath(*mount)) || covers(subPath(*mount), subPath(m))) {
+		if m.Name == mount.Name && !m.ReadOnly && (power.Covers(subPath(m), subPath(*mount)) || power.Covers(subPath(*mount), subPath(m))) {
 			return true
 		}
 	}
@@ -44,7 +44,7 @@ func TmpMountedElsewhere(pod *corev1.Pod, container string) bool {
 func TmpMount(mounts []corev1.VolumeMount) *corev1.VolumeMount {
 	var closest *corev1.VolumeMount
 	for i, m := range mounts {
-		if covers(m.MountPath, helperapi.AgentDirectory) && (closest == nil || len(m.MountPath) > len(closest.MountPath)) {
+		if power.Covers(m.MountPath, helperapi.AgentDirectory) && (closest == nil || len(m.MountPath) > len(closest.MountPath)) {
 			closest = &mounts[i]
 		}
 	}
@@ -73,10 +73,4 @@ func subPath(m corev1.VolumeMount) string {
 		return "/"
 	}
 	return path.Join("/", m.SubPath)
-}
-
-// covers reports whether dir is other or one of its parents.
-func covers(dir, other string) bool {
-	dir, other = path.Clean(dir), path.Clean(other)
-	return dir == "/" || dir == other || strings.HasPrefix(other, dir+"/")
 }

@@ -1,12 +1,10 @@
-package pod
+package power
 
 import (
 	"fmt"
 	"path"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // SystemPath is a path on nodes that decides whether a hostPath volume gives power over the
@@ -59,32 +57,15 @@ func at(access Access, paths ...string) []SystemPath {
 	return all
 }
 
-// systemPaths returns the paths of the node that a container mounts and that give power
-// over it.
-func systemPaths(pod *corev1.Pod, c *corev1.Container) []string {
-	var found []string
-	for _, m := range c.VolumeMounts {
-		for _, v := range pod.Spec.Volumes {
-			if v.Name != m.Name || v.HostPath == nil {
-				continue
-			}
-			if mounted := path.Join("/", v.HostPath.Path, subPath(m)); powerful(mounted, m.ReadOnly) {
-				found = append(found, mounted)
-			}
-		}
-	}
-	return found
-}
-
-// powerful reports whether a mount of a path gives power over the node.
-func powerful(mounted string, readOnly bool) bool {
+// Powerful reports whether a mount of a path gives power over the node.
+func Powerful(mounted string, readOnly bool) bool {
 	mounted = resolved(mounted)
 	closest := SystemPath{Access: AccessNone}
 	for _, p := range SystemPaths() {
-		if covers(mounted, p.Path) && p.gives(readOnly) {
+		if Covers(mounted, p.Path) && p.gives(readOnly) {
 			return true
 		}
-		if covers(p.Path, mounted) && len(p.Path) > len(closest.Path) {
+		if Covers(p.Path, mounted) && len(p.Path) > len(closest.Path) {
 			closest = p
 		}
 	}
@@ -110,4 +91,10 @@ func parsePath(value string) (string, error) {
 	return path.Clean(value), nil
 }
 
-func coversPath(listed, found string) bool { return covers(resolved(listed), resolved(found)) }
+func coversPath(listed, found string) bool { return Covers(resolved(listed), resolved(found)) }
+
+// Covers reports whether dir is other or one of its parents.
+func Covers(dir, other string) bool {
+	dir, other = path.Clean(dir), path.Clean(other)
+	return dir == "/" || dir == other || strings.HasPrefix(other, dir+"/")
+}
