@@ -14,8 +14,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// Hello describes the container of this process.
+// Hello describes the container of this process or, in a child of a node agent, the target.
 func (h Helper) Hello() helperapi.Hello {
+	if h.Target != nil {
+		return h.helloOf(*h.Target)
+	}
 	// A source that cannot be read is omitted.
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	groups, _ := os.ReadFile("/proc/self/cgroup")
@@ -28,6 +31,19 @@ func (h Helper) Hello() helperapi.Hello {
 		Files:         slices.Collect(maps.Keys(h.Beside)),
 		OptionNames:   true,
 	}
+}
+
+// helloOf describes a container of the node, which has no process any more if its start time
+// is 0.
+func (h Helper) helloOf(target helperapi.NodeTarget) helperapi.Hello {
+	hello := helperapi.Hello{Version: h.Version, ContainerID: target.ContainerID, Files: slices.Collect(maps.Keys(h.Beside)), OptionNames: true}
+	processes, _ := jvm.InPod(target.PodUID, target.ContainerID).Processes() // as those of a container that has exited
+	for _, p := range processes {
+		if p.PIDIn() == 1 {
+			hello.InitStartTime = p.StartTime
+		}
+	}
+	return hello
 }
 
 var (

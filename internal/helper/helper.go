@@ -21,6 +21,10 @@ type Helper struct {
 	Beside Beside
 	// Jars are the jars that may be staged and loaded.
 	Jars Jars
+	// Target is the only container that a child of a node agent serves: it identifies the
+	// container's processes by their control groups, and refuses requests about others. It
+	// is nil in a container, and on a host.
+	Target *helperapi.NodeTarget
 }
 
 // Do performs one operation and reports its result, or the failure in Report.Error. blobs
@@ -30,7 +34,7 @@ type Helper struct {
 func (h Helper) Do(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader) helperapi.Report {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	report := helperapi.Report{HelperVersion: h.Version}
+	report := helperapi.Report{HelperVersion: h.Version, FromNode: h.Target != nil}
 	if err := h.perform(ctx, verb, req, blobs, &report); err != nil {
 		report.Error = typed(err)
 	}
@@ -38,7 +42,8 @@ func (h Helper) Do(ctx context.Context, verb helperapi.Verb, req helperapi.Reque
 }
 
 func (h Helper) perform(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
-	if err := checkPod(req.PodUID); err != nil {
+	req, err := h.checked(req)
+	if err != nil {
 		return err
 	}
 	switch verb {
@@ -59,4 +64,15 @@ func (h Helper) perform(ctx context.Context, verb helperapi.Verb, req helperapi.
 	default:
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "There is no operation %q.", verb)
 	}
+}
+
+// checked returns a request whose container this helper may serve.
+func (h Helper) checked(req helperapi.Request) (helperapi.Request, error) {
+	if h.Target != nil {
+		return bind(req, *h.Target)
+	}
+	if container(req).OnNode() { // only bind makes such a one
+		return req, helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not a container's ID.", helperapi.Bounded(req.ContainerID))
+	}
+	return req, checkPod(req.PodUID)
 }

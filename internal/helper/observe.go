@@ -69,7 +69,7 @@ func isUnreadable(reason helperapi.Reason) bool {
 
 func describe(p jvm.Process) helperapi.Process {
 	return helperapi.Process{
-		Target:         helperapi.Target{PID: p.PID, StartTime: p.StartTime},
+		Target:         helperapi.Target{PID: p.PIDIn(), StartTime: p.StartTime},
 		UID:            p.UID,
 		GID:            p.GID,
 		Implementation: string(p.Implementation),

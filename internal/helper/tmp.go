@@ -53,15 +53,12 @@ func checkTmp(req helperapi.Request) error {
 		}
 		return refuseTmp(req, p)
 	}
-	found, err := jvm.Find()
+	found, err := container(req).Find()
 	if err != nil {
 		return err
 	}
 	var refusal error
 	for _, p := range found {
-		if !container(req).Has(p) {
-			continue
-		}
 		if refusal = refuseTmp(req, p); refusal == nil {
 			return nil
 		}

@@ -72,7 +72,7 @@ func parseMount(line, controller string) (m mount, ok bool) {
 	if !found || len(fields) < 6 || len(source) < 3 {
 		return mount{}, false
 	}
-	m.root, m.point = unescape(fields[3]), unescape(fields[4])
+	m.root, m.point = Unescape(fields[3]), Unescape(fields[4])
 	switch {
 	case source[0] == "cgroup2":
 		m.version = v2
@@ -89,8 +89,9 @@ func hasController(list, controller string) bool {
 	return slices.Contains(strings.Split(list, ","), controller)
 }
 
-// unescape decodes the escapes of spaces, tabs, newlines and backslashes in mountinfo.
-func unescape(name string) string {
+// Unescape decodes the escapes of spaces, tabs, newlines and backslashes in
+// proc_pid_mountinfo(5).
+func Unescape(name string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(name)
 }
 

@@ -199,6 +199,10 @@ type Report struct {
 	AgentsLeft bool `json:"agentsLeft,omitempty"`
 	// Judgement is the agent's, for VerbCheck; nil if it did not judge.
 	Judgement *Judgement `json:"judgement,omitempty"`
+	// FromNode reports that the helper is a node agent, which does not reach the loopback
+	// address of the container: where others request a page of an endpoint, it only knows
+	// that a process of the container listens on its port.
+	FromNode bool `json:"fromNode,omitempty"`
 	// Error states why the operation failed; nil if it succeeded.
 	Error *Error `json:"error,omitempty"`
 }

@@ -101,6 +101,9 @@ const (
 	ReasonAgentNotAnswering Reason = "AgentNotAnswering"
 	// ReasonEndpointNotServing: the endpoint does not answer as expected.
 	ReasonEndpointNotServing Reason = "EndpointNotServing"
+	// ReasonNodeAgentRefused surfaces when a node agent does not serve a container: it is of
+	// the agent's own pod, or has power over the node that the agent's flags do not allow.
+	ReasonNodeAgentRefused Reason = "NodeAgentRefused"
 	// ReasonBadRequest: the request is invalid; this is a bug of the caller.
 	ReasonBadRequest Reason = "BadRequest"
 )

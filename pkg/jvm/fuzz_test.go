@@ -52,7 +52,7 @@ func FuzzParseStatus(f *testing.F) {
 	f.Add([]byte("Name:\ta\\nUid:\t0 0 0 0\nPid:\t7\nUid:\t1 2 3 4\nGid:\t1 2 3 4\nGroups:\t5 6 \nNSpid:\t70\t7\nSigCgt:\t0000000181005ccf\n"))
 	f.Add([]byte("Uid:\t-1 -1 -1 -1\nGid:\t99999999999999999999 1 1 1\nNSpid:\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if s, err := parseStatus(data); err == nil && (s.uid < 0 || s.gid < 0 || s.nspid == 0) {
+		if s, err := parseStatus(data); err == nil && (s.uid < 0 || s.gid < 0 || len(s.nspids) == 0) {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -3,13 +3,11 @@
 package jvm
 
 import (
+	"math"
 	"os"
+	"slices"
 	"strings"
 )
-
-// Container is a container ID as the runtime has it; empty for the container of this
-// process.
-type Container string
 
 // Has reports whether a process is in the container. Where a pod shares its PID
 // namespace, or its node's, the processes of other containers and pods are visible too;
@@ -25,8 +23,11 @@ func (c Container) Has(p Process) bool {
 // below them. Everyone may read them, and unlike its namespaces, a process does not leave
 // them on its own.
 func (c Container) hasGroupsOf(p Process) bool {
-	if c == "" {
+	switch {
+	case c == "":
 		return p.inOurGroups()
+	case c.OnNode():
+		return c.contains(p.PID)
 	}
 	groups, err := readProc(p.PID, "cgroup")
 	return err == nil && c.named(string(groups))
@@ -57,6 +58,9 @@ func (c Container) Processes() ([]Process, error) {
 	var processes []Process
 	for _, pid := range pids {
 		p := Process{PID: pid}
+		if c.OnNode() && !c.contains(pid) { // nothing else is read of the processes of others
+			continue
+		}
 		if p.StartTime, err = StartTime(pid); err != nil {
 			continue
 		}
@@ -64,7 +68,7 @@ func (c Container) Processes() ([]Process, error) {
 			processes = append(processes, p)
 		}
 	}
-	return processes, nil
+	return c.located(processes), nil
 }
 
 // OpenTmp opens /tmp as the processes of the container see it: Process.OpenTmp of the
@@ -82,4 +86,45 @@ func (c Container) OpenTmp() (tmp *os.Root, err error) {
 		}
 	}
 	return nil, err
+}
+
+// innermost returns the index, in proc_pid_status(5)'s NSpid, of the PID that the container
+// sees: the processes of a container may make further namespaces, but its first one has none.
+func innermost(processes []Process) int {
+	least := math.MaxInt
+	for _, p := range processes {
+		least = min(least, len(p.nspids)-1)
+	}
+	return least
+}
+
+// located returns the processes with the container, and the PIDs there.
+func (c Container) located(processes []Process) []Process {
+	if !c.OnNode() {
+		return processes
+	}
+	level := innermost(processes)
+	for i := range processes {
+		processes[i].in = c
+		if nspids := processes[i].nspids; level < len(nspids) {
+			processes[i].pidIn = nspids[level]
+		}
+	}
+	return processes
+}
+
+// StartTimes returns the function StartTime for process IDs as the container's processes see
+// themselves. On a node these are the processes that it has now.
+func (c Container) StartTimes() (startTime func(pid int) (uint64, error), err error) {
+	if !c.OnNode() {
+		return StartTime, nil
+	}
+	processes, err := c.Processes()
+	return func(pid int) (uint64, error) {
+		i := slices.IndexFunc(processes, func(p Process) bool { return p.NamespacePID == pid })
+		if i < 0 {
+			return 0, errorf(ProcessGone, "There is no process %d.", pid)
+		}
+		return processes[i].StartTime, nil
+	}, err
 }

@@ -90,7 +90,7 @@ type status struct {
 	uid, gid     int // effective
 	realUID      int
 	groups       []int // supplementary
-	nspid        int   // the PID in the innermost namespace, as the process sees itself
+	nspids       []int // the PIDs in our namespace and those below it, down to the one that the process sees
 	threads      int64
 	caught       uint64
 	capabilities uint64 // effective
@@ -109,15 +109,15 @@ func parseStatus(data []byte) (status, error) {
 		var err error
 		switch {
 		case key == "Pid" && len(fields) == 1:
-			s.nspid, err = strconv.Atoi(fields[0])
+			s.nspids, err = parseIDs(fields)
 		case key == "NSpid" && len(fields) > 0:
-			s.nspid, err = strconv.Atoi(fields[len(fields)-1])
+			s.nspids, err = parseIDs(fields)
 		case key == "Uid" && len(fields) == 4: // real, effective, saved, file system
 			s.realUID, s.uid, err = twoIDs(fields)
 		case key == "Gid" && len(fields) == 4:
 			s.gid, err = strconv.Atoi(fields[1])
 		case key == "Groups":
-			s.groups, err = parseGroups(fields)
+			s.groups, err = parseIDs(fields)
 		case key == "SigCgt" && len(fields) == 1:
 			s.caught, err = strconv.ParseUint(fields[0], 16, 64)
 		case key == "CapEff" && len(fields) == 1:
@@ -129,7 +129,7 @@ func parseStatus(data []byte) (status, error) {
 			return s, fmt.Errorf("proc status: %s: %w", key, err)
 		}
 	}
-	if s.uid < 0 || s.gid < 0 || s.nspid == 0 {
+	if s.uid < 0 || s.gid < 0 || len(s.nspids) == 0 {
 		return s, errors.New("proc status: incomplete")
 	}
 	return s, nil
@@ -144,17 +144,17 @@ func twoIDs(fields []string) (actual, effective int, err error) {
 	return actual, effective, err
 }
 
-// parseGroups parses the supplementary groups of proc_pid_status(5).
-func parseGroups(fields []string) ([]int, error) {
-	var groups []int
+// parseIDs parses the IDs in a line of proc_pid_status(5).
+func parseIDs(fields []string) ([]int, error) {
+	var ids []int
 	for _, field := range fields {
-		group, err := strconv.Atoi(field)
+		id, err := strconv.Atoi(field)
 		if err != nil {
 			return nil, err
 		}
-		groups = append(groups, group)
+		ids = append(ids, id)
 	}
-	return groups, nil
+	return ids, nil
 }
 
 // splitNul splits the NUL-terminated strings of cmdline and environ.

@@ -36,12 +36,12 @@ func TestParseStat(t *testing.T) {
 func TestParseStatus(t *testing.T) {
 	const text = "Name:\tjava\nPid:\t4711\nNSpid:\t4711\t12\t1\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t6 9 \nThreads:\t3\nCapEff:\t00000000a80425fb\nSigCgt:\t2000000181005ccf\n"
 	got, err := parseStatus([]byte(text))
-	want := status{realUID: 1, uid: 2, gid: 6, groups: []int{6, 9}, nspid: 1, threads: 3, capabilities: 0xa80425fb, caught: 0x2000000181005ccf}
+	want := status{realUID: 1, uid: 2, gid: 6, groups: []int{6, 9}, nspids: []int{4711, 12, 1}, threads: 3, capabilities: 0xa80425fb, caught: 0x2000000181005ccf}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	got, err = parseStatus([]byte(strings.Replace(text, "NSpid", "Other", 1)))
-	if err != nil || got.nspid != 4711 {
+	if err != nil || len(got.nspids) != 1 || got.nspids[0] != 4711 {
 		t.Errorf("without NSpid: got %+v, %v", got, err)
 	}
 	for _, bad := range []string{"", "Pid:\t1\n", strings.Replace(text, "2000000181005ccf", "x", 1)} {

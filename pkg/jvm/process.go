@@ -46,6 +46,12 @@ type Process struct {
 	// obscure states why Flags may be wrong; empty if they are known to be those that the
 	// JVM was started with.
 	obscure string
+
+	// nspids are the process IDs from this process' namespace to the JVM's.
+	nspids []int
+	// in is the container of a node that the process was found in, and pidIn its ID there.
+	in    Container
+	pidIn int
 }
 
 func (p Process) isJava() bool { return p.Implementation != "" || p.unreadable != nil }
@@ -68,7 +74,8 @@ func (p *Process) readStatus() error {
 	if err != nil {
 		return err
 	}
-	p.UID, p.GID, p.NamespacePID = s.uid, s.gid, s.nspid
+	p.UID, p.GID, p.nspids = s.uid, s.gid, s.nspids
+	p.NamespacePID = s.nspids[len(s.nspids)-1]
 	p.CatchesQuit = s.caught&sigquit != 0
 	return nil
 }
@@ -87,4 +94,13 @@ func (p Process) Arguments() ([]string, error) {
 		return nil, err
 	}
 	return argv[1:], nil
+}
+
+// PIDIn returns the process ID as the container sees it, for a process that a container
+// found, otherwise PID.
+func (p Process) PIDIn() int {
+	if p.pidIn != 0 {
+		return p.pidIn
+	}
+	return p.PID
 }

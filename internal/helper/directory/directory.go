@@ -23,6 +23,9 @@ import (
 type Directory struct {
 	*os.Root
 	trust
+	// Container is that of the processes which files are named after; empty for those that
+	// this process sees by the same IDs.
+	Container jvm.Container
 }
 
 // Open opens the agent directory in tmp. It creates a missing one if create is set, and

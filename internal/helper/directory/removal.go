@@ -46,19 +46,23 @@ func (dir *Directory) modified(name string) time.Time {
 // locks of processes that have exited. It keeps locks that are held. It is only valid for
 // an agent directory whose PIDs are of the same namespace as here.
 func (dir *Directory) Sweep() {
+	started, err := dir.Container.StartTimes()
+	if err != nil {
+		return
+	}
 	for _, name := range dir.Names() {
 		switch {
 		case !dir.unchanged(name):
 		case strings.HasPrefix(name, "."): // a temporary name
 			_ = dir.Remove(name) // another helper may have removed it
-		case isGone(name):
+		case isGone(name, started):
 			dir.discard(name)
 		}
 	}
 }
 
 // isGone reports whether a file belongs to a process that has exited.
-func isGone(name string) bool {
+func isGone(name string, started func(pid int) (uint64, error)) bool {
 	stem, desired := strings.CutSuffix(name, DesiredSuffix)
 	stem, lock := strings.CutSuffix(stem, lockSuffix)
 	pid, start, found := strings.Cut(stem, "-")
@@ -66,7 +70,7 @@ func isGone(name string) bool {
 	if !desired && !lock || !found || err != nil {
 		return false
 	}
-	alive, err := jvm.StartTime(number)
+	alive, err := started(number)
 	return err != nil || strconv.FormatUint(alive, 10) != start
 }
 

@@ -1,0 +1,196 @@
+// Package node finds what power over its node a container has, in what the kernel shows of
+// its processes (proc(5)). The specification of its pod is not known there.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
+)
+
+const (
+	// maxFile limits the files that are read, in bytes. Containers choose their number of
+	// mounts, up to 100 000 (sysctl fs.mount-max), and a node has some for each container.
+	maxFile = 16 << 20
+	// maxNamespaces limits the mount namespaces of one container that are looked at.
+	maxNamespaces = 64
+)
+
+// Proc is the directory where proc(5) is mounted.
+type Proc string
+
+// Powers returns the powers of processes, which are those of a container in the pod with the
+// given UID. A process that has exited meanwhile has none. It is an error if the kernel does
+// not show those of a process, or more mounts than a container needs. Process 1 is the node's.
+func (proc Proc) Powers(pids []int, podUID string) ([]power.Found, error) {
+	node, err := proc.see(1)
+	if err != nil {
+		return nil, err
+	}
+	all := powers{podUID: podUID, node: node, namespaces: map[string]bool{}}
+	if all.groups, err = proc.read(1, "cgroup"); err != nil {
+		return nil, err
+	}
+	if all.mounts, err = proc.mounts(1); err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if err := all.add(proc, pid); err != nil && proc.exists(pid) {
+			return nil, err
+		}
+	}
+	return all.found(), nil
+}
+
+// powers are those of all processes of a container.
+type powers struct {
+	podUID string
+	node   process
+	groups string
+	mounts []mount
+
+	namespaces   map[string]bool // of mounts
+	pid, network bool
+	ipc          bool
+	privileged   bool
+	capabilities uint64
+	paths        []string
+}
+
+// process is what makes the powers of one process.
+type process struct {
+	pid, network, ipc, user, mount string // the namespaces
+	capabilities                   uint64 // those that it has or may get
+}
+
+// see reads a process.
+func (proc Proc) see(pid int) (p process, err error) {
+	for _, ns := range []struct {
+		name string
+		to   *string
+	}{{"pid", &p.pid}, {"net", &p.network}, {"ipc", &p.ipc}, {"user", &p.user}, {"mnt", &p.mount}} {
+		if *ns.to, err = os.Readlink(proc.path(pid, "ns/"+ns.name)); err != nil {
+			return p, err
+		}
+	}
+	status, err := proc.read(pid, "status")
+	if err != nil {
+		return p, err
+	}
+	for line := range strings.Lines(status) {
+		name, value, _ := strings.Cut(line, ":")
+		if name != "CapBnd" && name != "CapPrm" {
+			continue
+		}
+		mask, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+		if err != nil {
+			return p, fmt.Errorf("%s of process %d: %w", name, pid, err)
+		}
+		p.capabilities |= mask
+	}
+	return p, nil
+}
+
+// add adds the powers of a process.
+func (all *powers) add(proc Proc, pid int) error {
+	p, err := proc.see(pid)
+	if err != nil {
+		return err
+	}
+	all.pid = all.pid || p.pid == all.node.pid
+	all.network = all.network || p.network == all.node.network
+	all.ipc = all.ipc || p.ipc == all.node.ipc
+	host := p.user == all.node.user // what a process may do in a user namespace ends there
+	everything := host && p.capabilities&all.node.capabilities == all.node.capabilities
+	if !all.namespaces[p.mount] {
+		if all.namespaces[p.mount] = true; len(all.namespaces) > maxNamespaces {
+			return errors.New("its processes have more than " + strconv.Itoa(maxNamespaces) + " mount namespaces")
+		}
+		mounts, err := proc.mounts(pid)
+		if err != nil {
+			return err
+		}
+		all.privileged = all.privileged || everything && slices.ContainsFunc(mounts, writableSys)
+		in := mounted{
+			podUID: all.podUID, groups: all.groups, privileged: all.privileged,
+			sharesPID: p.pid == all.node.pid, sharesNetwork: p.network == all.node.network, sharesIPC: p.ipc == all.node.ipc,
+		}
+		for _, path := range in.hostPaths(mounts, all.mounts) {
+			if !slices.Contains(all.paths, path) {
+				all.paths = append(all.paths, path)
+			}
+		}
+	}
+	if host {
+		all.capabilities |= p.capabilities
+	}
+	return nil
+}
+
+// writableSys reports whether a mount is /sys as runtimes mount it for privileged containers
+// only.
+func writableSys(m mount) bool { return m.kind == "sysfs" && m.point == "/sys" && !m.readOnly }
+
+// found returns the powers in the order of the table. A privileged container has all
+// capabilities, which are not listed, as they are not in its specification.
+func (all *powers) found() []power.Found {
+	one := func(has bool) []string {
+		if has {
+			return []string{""}
+		}
+		return nil
+	}
+	var names []string
+	if !all.privileged {
+		names = power.PowerfulIn(all.capabilities)
+	}
+	return []power.Found{
+		{Power: power.HostPID, Values: one(all.pid)},
+		{Power: power.HostNetwork, Values: one(all.network)},
+		{Power: power.HostIPC, Values: one(all.ipc)},
+		{Power: power.Privileged, Values: one(all.privileged)},
+		{Power: power.Capabilities, Values: names},
+		{Power: power.HostPaths, Values: all.paths},
+	}
+}
+
+// PIDNamespace returns what identifies the PID namespace of a process.
+func (proc Proc) PIDNamespace(pid int) (string, error) { return os.Readlink(proc.path(pid, "ns/pid")) }
+
+func (proc Proc) mounts(pid int) ([]mount, error) {
+	mountinfo, err := proc.read(pid, "mountinfo")
+	return parseMounts(mountinfo), err
+}
+
+// exists reports whether a process runs, and is no zombie, which has no namespaces any more.
+func (proc Proc) exists(pid int) bool {
+	stat, err := proc.read(pid, "stat")
+	_, after, _ := strings.Cut(stat[strings.LastIndex(stat, ")")+1:], " ")
+	return !errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+}
+
+func (proc Proc) path(pid int, name string) string {
+	return filepath.Join(string(proc), strconv.Itoa(pid), name)
+}
+
+// read reads a file of a process.
+func (proc Proc) read(pid int, name string) (string, error) {
+	f, err := os.Open(proc.path(pid, name))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(content) > maxFile {
+		return "", fmt.Errorf("%s of process %d has more than %d bytes", name, pid, maxFile)
+	}
+	return string(content), err
+}

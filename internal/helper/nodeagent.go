@@ -1,0 +1,82 @@
+//go:build linux
+
+package helper
+
+import (
+	"maps"
+	"os"
+	"slices"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/node"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
+)
+
+// NodeAgent decides which containers of its node a node agent serves, whatever it is asked.
+// It is safe for concurrent use.
+type NodeAgent struct {
+	// Allowed are the powers over the node that a container may have: those of the agent's
+	// flags, for which see power.OfNode and Allowed.BindFlags.
+	Allowed power.Allowed
+}
+
+// Check returns why a node agent does not serve a container, a *helperapi.Error; nil if it
+// does. The process must see all processes of the node (hostPID), with CAP_SYS_PTRACE.
+func (a NodeAgent) Check(target helperapi.NodeTarget) error {
+	if err := checkTarget(target); err != nil {
+		return err
+	}
+	own, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return typed(err)
+	}
+	if inPod(string(own), target.PodUID) {
+		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "The pod is the node agent's own; no flag allows attaching to it.")
+	}
+	pids, err := processesWith(target)
+	if err != nil {
+		return typed(err)
+	}
+	if len(pids) == 0 {
+		return helperapi.Errorf(helperapi.ReasonProcessGone, "No process of the container runs any more.")
+	}
+	found, err := proc.Powers(pids, target.PodUID)
+	if err != nil {
+		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node cannot be determined: %v. The node agent takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides the node's processes.", err)
+	}
+	if refusal := a.Allowed.Refusal("The container, or one that shares its process IDs,", "the node agent", found); refusal != "" {
+		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "%s", refusal)
+	}
+	return nil
+}
+
+// proc is where the processes of the node are visible.
+const proc = node.Proc("/proc")
+
+// processesWith returns the processes of a container, ascending, and with them those of other
+// containers of its pod that share its process IDs: each reaches the files and the memory of
+// the others. It returns none if the container has none.
+func processesWith(target helperapi.NodeTarget) ([]int, error) {
+	placed, err := jvm.Placed(target.PodUID)
+	if err != nil {
+		return nil, err
+	}
+	namespaces := map[string]bool{}
+	for pid, place := range placed {
+		if namespace, err := proc.PIDNamespace(pid); place.In(target.ContainerID) && err == nil {
+			namespaces[namespace] = true
+		}
+	}
+	var pids []int
+	for _, pid := range slices.Sorted(maps.Keys(placed)) {
+		namespace, err := proc.PIDNamespace(pid)
+		if placed[pid].In(target.ContainerID) || err == nil && namespaces[namespace] {
+			pids = append(pids, pid)
+		}
+	}
+	if !slices.ContainsFunc(pids, func(pid int) bool { return placed[pid].In(target.ContainerID) }) {
+		return nil, nil
+	}
+	return pids, nil
+}
