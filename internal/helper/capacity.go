@@ -29,6 +29,9 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 	if err := jvm.AsUserOf(pid, func() error { group, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
 		group, limited = cgroup.FreeMemory(pid)
 	}
+	if refusal := checkPodGroup(req, need, what); refusal != nil {
+		return refusal
+	}
 	memory := req.PodMemory.Available(helperapi.Memory(group))
 	if !limited || memory.Free >= need {
 		return nil
@@ -38,6 +41,21 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 			what, inMiB(need, 1), memory.Limit/mib, req.PodMemory.Others/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of %d MiB; less than %d MiB are free. Raise the limit, lower the application's use (-Xmx), or lower spec.memoryHeadroom.",
+		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
+}
+
+// checkPodGroup refuses an operation that needs more memory than the pod's own control group
+// leaves, which only a node agent sees. If it does not, the request says what the pod's limit
+// is, as in a container.
+func checkPodGroup(req helperapi.Request, need int64, what string) error {
+	if !container(req).OnNode() {
+		return nil
+	}
+	memory, limited, err := cgroup.FreePodMemory(req.PodUID)
+	if err != nil || !limited || memory.Free >= need {
+		return nil //nolint:nilerr // see above
+	}
+	return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of the pod of %d MiB; less than %d MiB are free, of all its containers. Raise the limits of the pod or its containers, lower their use, or lower spec.memoryHeadroom.",
 		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
 }
 

@@ -4,7 +4,9 @@ package helper
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,4 +146,40 @@ func TestNodeBound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The limit of the pod is not visible in a container, and no trial of a node agent is in it:
+// it is read in the control groups of the node. Where these are hidden, nothing is attached.
+func TestNodeFewTasks(t *testing.T) {
+	pod := jvmtest.NeedPod(t)
+	o := silentLoad
+	o.Container, o.Group = true, pod
+	app := jvmtest.Need(t, 17).Start(t, o)
+	found := inspectOne(t, pod)
+	req := helperapi.Request{Target: &found.Target, Desired: desiredOn(t, pod, jvmtest.FreePort(t))}
+	refused := func(why string) {
+		t.Helper()
+		report := onNode(t, pod, helperapi.VerbLoad, req)
+		wantReason(t, report, helperapi.ReasonInsufficientThreads)
+		if !strings.Contains(report.Error.Message, why) {
+			t.Errorf("refused by %q, want %q", report.Error.Message, why)
+		}
+		app.Unharmed()
+		if wanted := inspectOne(t, pod).Refusal; wanted == nil || wanted.Reason != helperapi.ReasonInsufficientThreads {
+			t.Errorf("an inspection reports %v", wanted)
+		}
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/tmp/.java_pid1", app.PID)); err == nil {
+			t.Error("the JVM was signaled")
+		}
+	}
+	pod.Tasks.Leave(9)
+	refused("32 tasks (processes and threads) must be free, and less than 16 are below the limit of")
+	pod.Tasks.Leave(64)
+	t.Run("hidden", func(t *testing.T) {
+		mount(t, "hidden", "/sys/fs/cgroup", "tmpfs", 0, "")
+		refused("the node's control groups are not visible")
+	})
+	wantReason(t, onNode(t, pod, helperapi.VerbLoad, req), "")
+	wantReason(t, onNode(t, pod, helperapi.VerbUnload, req), "")
+	app.Unharmed()
 }

@@ -16,13 +16,15 @@ func FreeTasks(pid int) (tasks Tasks, limited bool) { return files("/").freeTask
 
 func (fs files) freeTasks(pid int) (tightest Tasks, limited bool) {
 	for _, group := range fs.visible(pid, "pids") {
-		tasks := Tasks{Limit: group.number("pids.max"), Used: group.number("pids.current")}
-		if tasks.Limit == unlimited || tasks.Used == unlimited {
-			continue
-		}
-		if !limited || tasks.Free() < tightest.Free() {
+		if tasks, ok := group.tasks(); ok && (!limited || tasks.Free() < tightest.Free()) {
 			tightest, limited = tasks, true
 		}
 	}
 	return tightest, limited
+}
+
+// tasks reads one group. It returns false if the group has no limit or cannot be read.
+func (g group) tasks() (Tasks, bool) {
+	tasks := Tasks{Limit: g.number("pids.max"), Used: g.number("pids.current")}
+	return tasks, tasks.Limit != unlimited && tasks.Used != unlimited
 }

@@ -34,6 +34,15 @@ func (p Process) TasksRefusal() *Error {
 	if tasks, limited := p.groupTasks(); limited && tasks.Free() < neededTasks {
 		return refuse("pids.max of its control group", tasks)
 	}
+	if podUID, _, onNode := p.in.pod(); onNode { // no trial can be in the pod's group
+		tasks, limited, err := cgroup.FreePodTasks(podUID)
+		if err != nil {
+			return errorf(InsufficientThreads, "HotSpot starts a thread to be attached to, and exits if it cannot, and the pod's limit of processes and threads (podPidsLimit) cannot be determined: %v. The node agent reads it in the root directory of the node's process 1, for which it takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides it.", err)
+		}
+		if limited && tasks.Free() < neededTasks {
+			return refuse("pids.max of the pod's control group, podPidsLimit, or of one above it", tasks)
+		}
+	}
 	if tasks, limited := p.userTasks(); limited && tasks.Free() < neededTasks {
 		return refuse("RLIMIT_NPROC, ulimit -u", tasks)
 	}
