@@ -88,7 +88,7 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 		flags.StringVar(&o.config, "config", "", "")
 		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
 		flags.IntVar(&o.headroom, "memory-headroom", int(helperapi.DefaultMemoryHeadroom>>20), "")
-	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe, helperapi.VerbDoor:
+	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe, helperapi.VerbDoor, helperapi.VerbNode:
 	case helperapi.VerbProbe:
 		flags.IntVar(&o.port, "port", 0, "")
 		flags.StringVar(&o.path, "path", "/metrics", "")

@@ -68,10 +68,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case verb == helperapi.VerbServe && slices.Equal(args[1:], []string{helperapi.ServeInDoor}):
 		return inDoor(stdin, stdout)
+	case verb == helperapi.VerbServe && slices.Equal(args[1:], []string{helperapi.ServeOnNode}):
+		return onNode(stdin, stdout, stderr)
+	case verb == helperapi.VerbServe && slices.Equal(args[1:], []string{serveTarget}):
+		return onTarget(stdin, stdout, stderr)
 	case verb == helperapi.VerbServe:
 		return newSession(stdin, stdout, nil, append(helper.Jars{}, args[1:]...)).serve()
 	case verb == helperapi.VerbDoor:
 		return door(args[1:], stdout, stderr)
+	case verb == helperapi.VerbNode:
+		return node(args[1:], stdout, stderr)
 	case verb == helper.TrialCommand:
 		return helper.Trial(args[1:])
 	}

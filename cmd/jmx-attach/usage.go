@@ -39,7 +39,7 @@ Example:
   $ jmx-attach unload --pid 4711
 
 The operator runs 'jmx-attach serve', a session in lines of JSON: see docs/agent-protocol.md. In an ephemeral container
-it runs 'jmx-attach door', which waits for sessions.
+it runs 'jmx-attach door', which waits for sessions; in its agent on each node, 'jmx-attach node' (see its --help).
 
 Exit code: 0 done, 1 not done (the error says why), or rules not accepted, 2 wrong usage.
 `
