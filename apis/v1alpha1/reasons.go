@@ -42,8 +42,8 @@ const (
 	ReasonStockExporterNotServing = "StockExporterNotServing"
 	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that exec needs.
 	ReasonNoShell = "NoShell"
-	// ReasonTransportForbidden surfaces when spec.transport asks for the transport that
-	// the operator's flag --transport rules out.
+	// ReasonTransportForbidden surfaces when spec.transport asks for a transport that the
+	// operator's flag --transport rules out.
 	ReasonTransportForbidden = "TransportForbidden"
 	// ReasonDoorPending surfaces while the operator's ephemeral container starts.
 	ReasonDoorPending = "DoorPending"
@@ -57,6 +57,14 @@ const (
 	ReasonDoorRefused = "DoorRefused"
 	// ReasonDoorsExhausted surfaces when the pod has as many of them as it may have.
 	ReasonDoorsExhausted = "DoorsExhausted"
+	// ReasonNodeAgentMissing surfaces when spec.transport or the operator's flag asks for
+	// Node, and no node agent runs on the pod's node.
+	ReasonNodeAgentMissing = "NodeAgentMissing"
+	// ReasonNodeAgentPending surfaces while the node agent on the pod's node is not ready.
+	ReasonNodeAgentPending = "NodeAgentPending"
+	// ReasonNodeAgentRefused surfaces when the node agent does not serve the container: it
+	// has power over the node, or is the node agent's own.
+	ReasonNodeAgentRefused = "NodeAgentRefused"
 	// ReasonHelperNotExecutable surfaces when /tmp is mounted noexec, or there is no
 	// helper for the node's CPU.
 	ReasonHelperNotExecutable = "HelperNotExecutable"

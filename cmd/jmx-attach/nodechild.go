@@ -29,6 +29,10 @@ const (
 	maxChildError = 4 << 10
 )
 
+// childGrace is how long a child may take to end once its caller is gone: an operation has
+// to finish. The child's own limits are shorter. A variable for tests.
+var childGrace = stagingLifetime + unreadLifetime + 5*time.Second
+
 // task is what a child is for.
 type task struct {
 	Target helperapi.NodeTarget `json:"target"`

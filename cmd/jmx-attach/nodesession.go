@@ -28,10 +28,6 @@ const (
 	maxTarget = 1 << 10
 )
 
-// childGrace is how long a child may take to end once its caller is gone: an operation has
-// to finish. The child's own limits are shorter. A variable for tests.
-var childGrace = stagingLifetime + unreadLifetime + 5*time.Second
-
 // nodeSession is a session in the node agent: conversations about many containers, each
 // with a child, so that whatever a container does to one, the others go on.
 type nodeSession struct {

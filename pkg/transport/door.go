@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,7 +14,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // Door opens sessions in ephemeral containers, called doors. A door runs the operator's
@@ -62,7 +59,7 @@ func (d *Door) Open(ctx context.Context, in Container) (Session, error) {
 	}
 	door := in
 	door.Name = name
-	s, err := d.exec.start(ctx, door, DoorCommand(), awaitHello)
+	s, err := d.exec.start(ctx, door, DoorCommand(), awaitHello(errNoHello))
 	if err != nil {
 		return nil, classify(err)
 	}
@@ -87,23 +84,6 @@ func (d *Door) stem(in Container) string {
 // helper stages and loads the jars of its own image.
 func DoorCommand() []string {
 	return []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor}
-}
-
-// awaitHello waits for the helper's Hello.
-func awaitHello(w *wire.Wire, p *place) (helperapi.Hello, error) {
-	defer time.AfterFunc(helloTimeout, func() { w.Cancel(errNotResponding) }).Stop()
-	p.stallAfter(stallTimeout)
-	line, err := w.Line()
-	if err != nil {
-		return helperapi.Hello{}, err
-	}
-	var answer helperapi.Answer
-	if err := json.Unmarshal([]byte(line), &answer); err != nil || answer.Hello == nil {
-		w.Cancel(errNoHello)
-		return helperapi.Hello{}, errNoHello
-	}
-	p.respond()
-	return *answer.Hello, nil
 }
 
 var errNoHello = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The ephemeral container does not run the helper; check that the flag --door-image names the operator's own image."}

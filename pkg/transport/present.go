@@ -45,7 +45,7 @@ func (p *Present) openDoor(ctx context.Context, in Container) (Session, error) {
 	if door.Name == "" {
 		return nil, &Error{Reason: v1alpha1.ReasonDoorPending, Message: fmt.Sprintf("No ephemeral container of the operator runs beside container %s.", in.Name)}
 	}
-	s, err := p.exec.start(ctx, door, DoorCommand(), awaitHello)
+	s, err := p.exec.start(ctx, door, DoorCommand(), awaitHello(errNoHello))
 	if err != nil {
 		return nil, classify(err)
 	}

@@ -111,6 +111,11 @@ func (s *session) answer() (helperapi.Answer, error) {
 	if err := json.Unmarshal([]byte(line), &answer); err != nil {
 		return answer, s.protocolError(err)
 	}
+	if answer.ID == 0 && answer.Report != nil && answer.Report.Error != nil { // the end of the helper
+		_, err := sanitize(answer.Report)
+		s.wire.Close(err)
+		return answer, err
+	}
 	if answer.ID != s.calls {
 		return answer, s.protocolError(fmt.Errorf("got an answer to call %[2]d, want one to call %[1]d", s.calls, answer.ID))
 	}

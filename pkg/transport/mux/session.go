@@ -16,7 +16,8 @@ type Session struct {
 	handle func(*Stream)
 	limit  int
 	frames atomic.Uint64
-	done   chan struct{}
+	// begun is closed at the first frame, done at the end.
+	begun, done chan struct{}
 }
 
 // ErrSession is the cause with which a session ends that its owner closes without one.
@@ -35,7 +36,7 @@ func Server(r io.Reader, w io.Writer, limit int, handle func(*Stream)) *Session 
 }
 
 func start(r io.Reader, w io.Writer, limit int, handle func(*Stream)) *Session {
-	s := &Session{out: newOutbox(), streams: map[uint32]*Stream{}, handle: handle, limit: limit, done: make(chan struct{})}
+	s := &Session{out: newOutbox(), streams: map[uint32]*Stream{}, handle: handle, limit: limit, begun: make(chan struct{}), done: make(chan struct{})}
 	go s.out.write(w, s.Close)
 	go func() { s.Close(s.read(&reader{from: r})) }()
 	return s
@@ -100,6 +101,9 @@ func (s *Session) Streams() int {
 	return len(s.streams)
 }
 
+// Begun returns a channel that is closed once the peer has sent anything.
+func (s *Session) Begun() <-chan struct{} { return s.begun }
+
 // Received returns the number of frames that were received so far.
 func (s *Session) Received() uint64 { return s.frames.Load() }
 
@@ -108,7 +112,9 @@ func (s *Session) read(from *reader) error {
 	for {
 		f, err := from.next()
 		if err == nil {
-			s.frames.Add(1)
+			if s.frames.Add(1) == 1 {
+				close(s.begun)
+			}
 			err = s.receive(f)
 		}
 		if err != nil {

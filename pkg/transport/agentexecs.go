@@ -1,0 +1,127 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// agentIdle is how long an exec into a node agent is kept without a conversation. The agent
+// itself ends it after a minute.
+const agentIdle = 50 * time.Second
+
+// Agents finds node agents. Implementations are safe for concurrent use.
+type Agents interface {
+	// On returns the node agent that runs on a node, as a Container (Namespace, Pod,
+	// PodUID, Name, ID, Node). It returns soon. Its error is an *Error:
+	// ReasonNodeAgentMissing or ReasonNodeAgentPending.
+	On(ctx context.Context, node string) (Container, error)
+}
+
+// agentExecs is the Streams of conversations through node agents. It opens an exec for each
+// agent when one is needed, and shares it. It is safe for concurrent use.
+type agentExecs struct {
+	streams Streams
+	agents  Agents
+	seam    effects.Seam
+
+	mu sync.Mutex
+	// byNode holds the exec that is used on each node.
+	byNode map[string]*agentExec
+}
+
+func newAgentExecs(streams Streams, agents Agents, seam effects.Seam) *agentExecs {
+	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}}
+}
+
+// Stream implements Streams: it converses about a container, through the agent on its node.
+// Nothing that one conversation does keeps others waiting. The command is the same for all,
+// and nothing comes as standard error.
+func (e *agentExecs) Stream(ctx context.Context, in Container, _ []string, stdin io.Reader, stdout, _ io.Writer) error {
+	agent, err := e.agents.On(ctx, in.Node)
+	if err != nil {
+		return err
+	}
+	a := e.enter(ctx, in.Node, agent)
+	defer e.leave(in.Node, a)
+	return a.converse(ctx, in, stdin, stdout)
+}
+
+// enter returns the exec into a node agent, and opens it if there is none, if it is lost, or
+// if it is one into a former agent.
+func (e *agentExecs) enter(ctx context.Context, node string, agent Container) *agentExec {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.byNode[node]
+	if a != nil && !a.serves(agent) {
+		e.retire(node, a)
+		a = nil
+	}
+	if a == nil {
+		a = startAgentExec(ctx, e.streams, e.seam, agent, func() { e.ended(node, a) })
+		a.idle = time.AfterFunc(agentIdle, func() { e.endIdle(node, a) })
+		e.byNode[node] = a
+	}
+	a.idle.Stop()
+	a.conversations++
+	return a
+}
+
+// leave ends a conversation.
+func (e *agentExecs) leave(node string, a *agentExec) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a.conversations--
+	switch {
+	case a.conversations > 0:
+	case a.retired:
+		a.mux.Close(errAgentIdle)
+	default:
+		a.idle.Reset(agentIdle)
+	}
+}
+
+var errAgentIdle = errors.New("the exec into the node agent is not used")
+
+// retire has new conversations use another exec; those that last may end. The caller holds
+// the lock.
+func (e *agentExecs) retire(node string, a *agentExec) {
+	a.retired = true
+	a.idle.Stop()
+	if e.byNode[node] == a {
+		delete(e.byNode, node)
+	}
+	if a.conversations == 0 {
+		a.mux.Close(errAgentIdle)
+	}
+}
+
+// endIdle ends an exec unless a conversation has begun meanwhile.
+func (e *agentExecs) endIdle(node string, a *agentExec) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a.conversations == 0 {
+		e.retire(node, a)
+	}
+}
+
+// ended forgets an exec that has ended.
+func (e *agentExecs) ended(node string, a *agentExec) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.retire(node, a)
+}
+
+// close ends all execs.
+func (e *agentExecs) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for node, a := range e.byNode {
+		e.retire(node, a)
+		a.mux.Close(errAgentIdle)
+	}
+}

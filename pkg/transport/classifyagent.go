@@ -1,0 +1,47 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// classifyAgent converts the end of an exec into a node agent into an *Error for the
+// conversations that used it. What classify says would be about the target: its pod is not
+// gone because the agent's is. begun means that the command in the agent has run.
+func classifyAgent(err error, stderr string, begun bool) error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	says := ""
+	if stderr != "" {
+		says = ": " + stderr
+	}
+	var status apierrors.APIStatus
+	switch {
+	case begun:
+		return &Error{v1alpha1.ReasonExecFailed, "The session with the node agent was lost; another one is opened.", err}
+	case err == nil:
+		return &Error{v1alpha1.ReasonHelperFailed, "The node agent ended the session before it answered" + says + ".", err}
+	case apierrors.IsNotFound(err):
+		return &Error{v1alpha1.ReasonNodeAgentPending, "The node agent's pod is gone; waiting for the next one.", err}
+	case rbacDenied.MatchString(err.Error()):
+		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into its node agents: it needs create on pods/exec in its own namespace.", err}
+	case denied(err):
+		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec into the node agent: " + text.Denial(err) + ".", err}
+	case exitCode(err) >= 0:
+		return &Error{v1alpha1.ReasonHelperFailed, "The session in the node agent failed" + says + ".", err}
+	case errors.As(err, &status):
+		return &Error{v1alpha1.ReasonExecFailed, "The exec into the node agent failed: " + text.Line(status.Status().Message, 200) + ".", err}
+	}
+	return &Error{v1alpha1.ReasonExecFailed, "The exec into the node agent was interrupted.", err}
+}
+
+// agentNotResponding is the error of an agent that says nothing.
+func agentNotResponding(err error) *Error {
+	return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The node agent did not answer within %s: it or its node hangs, or is starved of CPU.", helloTimeout), err}
+}
