@@ -37,6 +37,16 @@ func TestBytesSent(t *testing.T) {
 			},
 			least: config.Size, most: config.Size + requests,
 		},
+		"a node agent": {
+			has: []helperapi.File{agent.File, implementation.File},
+			open: func(t *testing.T, streams Streams) (Session, error) {
+				c := streams.(*counting)
+				c.Streams = agentsWith(c.Streams)
+				n := aNode(t, streams)
+				return n.Open(t.Context(), viaNode)
+			},
+			least: config.Size, most: config.Size + requests,
+		},
 		"exec": {
 			asks: "\njmx-attach send x86_64\n",
 			open: func(t *testing.T, streams Streams) (Session, error) {

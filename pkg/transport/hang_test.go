@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
 // someHang is the Streams of a fleet in which the containers of some pods hang, and the
@@ -54,11 +55,12 @@ func nodeOf(pod int) int { return pod * fleetNodes / fleetPods }
 // attachFleet attaches to all pods that are not left out, with the operator's default
 // limits, and returns the sorted times at which the sessions of the healthy pods ended. It
 // retries as the controller does, and returns once all healthy pods are done.
-func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.Duration) {
+func attachFleet(t *testing.T, dial func(someHang, *Limits) (Dialer, func()), hangs, leftOut func(pod int) bool) (ended []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		e := anExec(someHang{hangs, fleetHello})
-		e.limits = NewLimits(16, 5, 12)
+		limits := NewLimits(16, 5, 12)
+		e, close := dial(someHang{hangs, fleetHello}, limits)
+		defer close()
 		begin, workers := time.Now(), make(chan struct{}, fleetWorkers)
 		ctx, stop := context.WithCancel(t.Context())
 		var mu sync.Mutex
@@ -67,7 +69,7 @@ func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.
 			if leftOut(pod) {
 				continue
 			}
-			in := Container{Namespace: "ns", Pod: strconv.Itoa(pod), PodUID: types.UID(strconv.Itoa(pod)), Name: "app", Node: strconv.Itoa(nodeOf(pod))}
+			in := Container{Namespace: "ns", Pod: strconv.Itoa(pod), PodUID: types.UID(strconv.Itoa(pod)), Name: "app", ID: "containerd://" + strconv.Itoa(pod), Node: strconv.Itoa(nodeOf(pod))}
 			if !hangs(pod) {
 				healthy.Add(1)
 			}
@@ -100,7 +102,7 @@ func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.
 		healthy.Wait()
 		stop()
 		all.Wait()
-		wantFree(t, e.limits)
+		wantFree(t, limits)
 	})
 	slices.Sort(ended)
 	return ended
@@ -111,25 +113,37 @@ func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.
 // the median of three runs.
 func TestHangingContainersDelayNoOthers(t *testing.T) {
 	none := func(int) bool { return false }
-	for name, hangs := range map[string]func(pod int) bool{
-		"one pod in ten":  func(pod int) bool { return pod%10 == 7 },
-		"one node in ten": func(pod int) bool { return nodeOf(pod) == 7 },
+	for transport, dial := range map[string]func(someHang, *Limits) (Dialer, func()){
+		"by exec": func(containers someHang, limits *Limits) (Dialer, func()) {
+			e := anExec(containers)
+			e.limits = limits
+			return e, func() {}
+		},
+		"by node agents": func(containers someHang, limits *Limits) (Dialer, func()) {
+			n := NewNode(agentsWith(containers), agents{}, &Artifacts{}, effects.Direct, limits)
+			return n, n.Close
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			ratios := map[string][]float64{}
-			for range 3 {
-				without, with := attachFleet(t, none, hangs), attachFleet(t, hangs, none)
-				for what, i := range map[string]int{"median": len(without) / 2, "last": len(without) - 1} {
-					ratios[what] = append(ratios[what], with[i].Seconds()/without[i].Seconds())
+		for name, hangs := range map[string]func(pod int) bool{
+			"one pod in ten":  func(pod int) bool { return pod%10 == 7 },
+			"one node in ten": func(pod int) bool { return nodeOf(pod) == 7 },
+		} {
+			t.Run(transport+"/"+name, func(t *testing.T) {
+				ratios := map[string][]float64{}
+				for range 3 {
+					without, with := attachFleet(t, dial, none, hangs), attachFleet(t, dial, hangs, none)
+					for what, i := range map[string]int{"median": len(without) / 2, "last": len(without) - 1} {
+						ratios[what] = append(ratios[what], with[i].Seconds()/without[i].Seconds())
+					}
 				}
-			}
-			for what, ratio := range ratios {
-				slices.Sort(ratio)
-				t.Logf("with containers that hang, the %s session ends after %.2f times as long", what, ratio)
-				if ratio[1] > 1.1 {
-					t.Errorf("the %s session is delayed", what)
+				for what, ratio := range ratios {
+					slices.Sort(ratio)
+					t.Logf("with containers that hang, the %s session ends after %.2f times as long", what, ratio)
+					if ratio[1] > 1.1 {
+						t.Errorf("the %s session is delayed", what)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

@@ -111,9 +111,9 @@ func (s *session) answer() (helperapi.Answer, error) {
 	if err := json.Unmarshal([]byte(line), &answer); err != nil {
 		return answer, s.protocolError(err)
 	}
-	if answer.ID == 0 && answer.Report != nil && answer.Report.Error != nil { // the end of the helper
+	if answer.ID == 0 && answer.Report != nil && answer.Report.Error != nil { // the helper has ended
 		_, err := sanitize(answer.Report)
-		s.wire.Close(err)
+		s.wire.Cancel(err)
 		return answer, err
 	}
 	if answer.ID != s.calls {
