@@ -26,6 +26,8 @@ const (
 	asHelper = "JMX_ATTACH_TEST_HELPER"
 	// idleFor sets its idleLifetime.
 	idleFor = "JMX_ATTACH_TEST_IDLE"
+	// graceFor sets its childGrace.
+	graceFor = "JMX_ATTACH_TEST_GRACE"
 )
 
 func TestMain(m *testing.M) {
@@ -33,6 +35,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asHelper) != "" {
 		if idle, err := time.ParseDuration(os.Getenv(idleFor)); err == nil {
 			idleLifetime = idle
+		}
+		if grace, err := time.ParseDuration(os.Getenv(graceFor)); err == nil {
+			childGrace = grace
 		}
 		main()
 	}
@@ -88,6 +93,8 @@ func TestUsage(t *testing.T) {
 		"no port":          {"probe", 2, "--port is missing"},
 		"no candidate":     {"check --pid 1", 2, "--config is missing"},
 		"no config":        {"load --pid 1 --port 1", 2, "--config is missing"},
+		"help of node":     {"node --help", 0, "--allow-privileged"},
+		"node's flags":     {"node --allow-everything", 2, "allow-everything"},
 		"stage":            {"stage", 2, "load stages what it needs"},
 	} {
 		t.Run(name, func(t *testing.T) {

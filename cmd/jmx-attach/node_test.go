@@ -1,0 +1,374 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/mux"
+)
+
+// inPod starts a process in the control groups that a kubelet gives a container, and returns
+// the container, and the process.
+func inPod(t *testing.T, uid string) (helperapi.NodeTarget, *jvmtest.Process) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("run the tests as root: they create control groups")
+		}
+		t.Skip("run the tests as root: they create control groups. Where CI is set that is a failure")
+	}
+	target := helperapi.NodeTarget{PodUID: uid, ContainerID: strings.Repeat("0", 52) + uid[len(uid)-12:]}
+	group := ""
+	for _, hierarchy := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
+		pod := filepath.Join(hierarchy, "pod"+uid)
+		at := filepath.Join(pod, target.ContainerID)
+		if os.MkdirAll(at, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			for _, dir := range []string{at, pod} {
+				for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+					err := os.Remove(dir)
+					if err == nil || errors.Is(err, fs.ErrNotExist) {
+						break
+					}
+					if time.Now().After(end) {
+						t.Error(err)
+						break
+					}
+				}
+			}
+		})
+		if _, err := os.Stat(filepath.Join(at, "cgroup.procs")); err == nil {
+			group = at
+			break
+		}
+	}
+	if group == "" {
+		t.Fatal("no control group can be created")
+	}
+	run := jvmtest.Run(t, exec.CommandContext(t.Context(), "sh", "-c", `echo 0 >"$0/cgroup.procs"; echo up; exec sleep 1000`, group))
+	run.AwaitOutput("up\n")
+	return target, run
+}
+
+// nodeTalk is a session in a node agent.
+type nodeTalk struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	mux    *mux.Session
+	ended  chan error
+	stdin  io.Closer
+	stderr *bytes.Buffer
+}
+
+// newNodeTalk starts a session in a node agent.
+func newNodeTalk(t *testing.T, env ...string) *nodeTalk {
+	t.Helper()
+	n := &nodeTalk{t: t, cmd: helperCommand("serve", helperapi.ServeOnNode), ended: make(chan error, 1), stderr: &bytes.Buffer{}}
+	n.cmd.Env = append(n.cmd.Env, env...)
+	n.cmd.Stderr = n.stderr
+	in, err := n.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.cmd.Stdout = stdout
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Close()
+	n.stdin, n.mux = in, mux.Client(out, in)
+	go func() { n.ended <- n.cmd.Wait() }()
+	t.Cleanup(func() {
+		n.mux.Close(nil)
+		in.Close()
+		out.Close()
+		_ = n.cmd.Process.Kill() // it may have exited
+	})
+	return n
+}
+
+// begin begins a conversation with this first line.
+func (n *nodeTalk) begin(line string) *talk {
+	n.t.Helper()
+	stream, err := n.mux.Open()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { stream.Close("") })
+	s := &talk{t: n.t, in: closer{stream}, out: bufio.NewReader(stream)}
+	s.write(line + "\n")
+	return s
+}
+
+// closer is a stream whose writer can be closed.
+type closer struct{ *mux.Stream }
+
+// Close implements io.Closer.
+func (c closer) Close() error { c.CloseWrite(); return nil }
+
+// about begins a conversation about a container, and returns it after the hello.
+func (n *nodeTalk) about(target helperapi.NodeTarget) *talk {
+	n.t.Helper()
+	line, err := json.Marshal(target)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	s := n.begin(string(line))
+	if hello := s.answer().Hello; hello == nil || hello.Version != "devel" {
+		n.t.Fatalf("the hello is %+v", hello)
+	}
+	return s
+}
+
+// says returns the next answer that is not to a call: an error.
+func (s *talk) says() *helperapi.Error {
+	s.t.Helper()
+	for {
+		line, err := helperapi.ReadLine(s.out, helperapi.MaxAnswer)
+		var answer helperapi.Answer
+		if err != nil || len(line) > 0 && json.Unmarshal(line, &answer) != nil {
+			s.t.Fatalf("%v in %q", err, line)
+		}
+		if len(line) > 0 {
+			if answer.ID != 0 || answer.Report == nil || answer.Report.Error == nil {
+				s.t.Fatalf("got %s", line)
+			}
+			return answer.Report.Error
+		}
+	}
+}
+
+// over checks that the conversation has ended by itself.
+func (s *talk) over() {
+	s.t.Helper()
+	if rest, err := io.ReadAll(s.out); err != nil || strings.TrimSpace(string(rest)) != "" {
+		s.t.Errorf("it said %q, %v", rest, err)
+	}
+}
+
+const (
+	onePod   = "11111111-0000-4000-8000-000000000001"
+	otherPod = "11111111-0000-4000-8000-000000000002"
+)
+
+// Conversations are held side by side; a child that hangs, or is killed, costs the others
+// nothing, and one that ends says why.
+func TestNodeSession(t *testing.T) {
+	one, _ := inPod(t, onePod)
+	other, _ := inPod(t, otherPod)
+	n := newNodeTalk(t)
+	hung := n.about(one)
+	pids := n.childrenOf()
+	if len(pids) != 1 {
+		t.Fatalf("the children are %v", pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	hung.write(`{"id":1,"verb":"inspect","request":{}}` + "\n")
+	for range 3 {
+		s := n.about(other)
+		s.call(helperapi.VerbInspect, helperapi.Request{PodUID: other.PodUID, ContainerID: other.ContainerID}, "")
+		s.in.Close()
+		s.over()
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := hung.says(); err.Reason != reasonHelperKilled || !strings.Contains(err.Message, "signal 9") {
+		t.Errorf("got %v", err)
+	}
+	hung.over()
+	n.stdin.Close()
+	endsWell(t, n.ended)
+}
+
+// childrenOf returns the children of all threads.
+func (n *nodeTalk) childrenOf() []int {
+	n.t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", n.cmd.Process.Pid))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var all []int
+	for _, task := range tasks {
+		line, _ := os.ReadFile(task) // the thread may have exited
+		for field := range strings.FieldsSeq(string(line)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				all = append(all, pid)
+			}
+		}
+	}
+	return all
+}
+
+// A conversation is about one container, whatever it is asked, and begins with that.
+func TestNodeSessionIsBound(t *testing.T) {
+	one, _ := inPod(t, onePod)
+	other, _ := inPod(t, otherPod)
+	n := newNodeTalk(t)
+	s := n.about(one)
+	for name, req := range map[string]helperapi.Request{
+		"another container":            {PodUID: one.PodUID, ContainerID: other.ContainerID},
+		"another pod":                  {PodUID: other.PodUID, ContainerID: one.ContainerID},
+		"none, as on a host":           {},
+		"its pod, with no container":   {PodUID: one.PodUID},
+		"its container, with no pod":   {ContainerID: one.ContainerID},
+		"another one altogether":       {PodUID: other.PodUID, ContainerID: other.ContainerID},
+		"another with a process in it": {PodUID: other.PodUID, ContainerID: other.ContainerID, Target: &helperapi.Target{PID: 1, StartTime: 1}},
+	} {
+		report := s.call(helperapi.VerbInspect, req, "")
+		wantReason(t, report, helperapi.ReasonBadRequest)
+		if len(report.Processes) > 0 || report.Error == nil || !strings.Contains(report.Error.Message, "another container") {
+			t.Errorf("%s: got %+v", name, report)
+		}
+	}
+	s.in.Close()
+	s.over()
+	for name, line := range map[string]string{
+		"no JSON": "hello", "no pod": `{"containerID":"0abc"}`, "no container": `{"podUID":"1"}`, "too long": strings.Repeat("x", 2*maxTarget), "empty": "",
+	} {
+		s := n.begin(line)
+		if err := s.says(); err.Reason != helperapi.ReasonBadRequest {
+			t.Errorf("%s: got %v", name, err)
+		}
+		s.over()
+	}
+	n.stdin.Close()
+	endsWell(t, n.ended)
+}
+
+// Nobody who execs into the agent reaches a container past its checks: a child's task is not
+// on its command line.
+func TestNodeChildNeedsTask(t *testing.T) {
+	for _, args := range [][]string{{"serve", serveTarget}, {"serve", serveTarget, `{"target":{"podUID":"1","containerID":"2"}}`}} {
+		r := call(t, "", args...)
+		if r.code == 0 && r.stdout == "" || strings.Contains(r.stdout, "containerID") {
+			t.Errorf("%v: got %+v", args, r)
+		}
+	}
+	if r := call(t, "", "serve", serveTarget); r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, "own use") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A container in which helpers hang gets no more than some of them.
+func TestNodeSessionLimits(t *testing.T) {
+	one, _ := inPod(t, onePod)
+	other, _ := inPod(t, otherPod)
+	n := newNodeTalk(t)
+	var all []*talk
+	for range maxChildrenOfOne {
+		all = append(all, n.about(one))
+	}
+	line, err := json.Marshal(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := n.begin(string(line))
+	if err := s.says(); err.Reason != helperapi.ReasonBusy {
+		t.Errorf("got %v", err)
+	}
+	s.over()
+	all = append(all, n.about(other))
+	for _, s := range all {
+		s.in.Close()
+		s.over()
+	}
+	n.about(one).in.Close()
+	n.stdin.Close()
+	endsWell(t, n.ended)
+}
+
+// A session ends when nothing was asked for a while; one with a conversation does not.
+func TestNodeSessionIdle(t *testing.T) {
+	endsWell(t, newNodeTalk(t, idleFor+"=10ms").ended)
+	one, _ := inPod(t, onePod)
+	n := newNodeTalk(t, idleFor+"=500ms")
+	s := n.about(one) // ends after as long
+	s.over()
+	endsWell(t, n.ended)
+}
+
+// When the operator is gone, or ends a conversation, the children end, also those that hang.
+func TestNodeChildrenEnd(t *testing.T) {
+	one, _ := inPod(t, onePod)
+	for name, tc := range map[string]struct {
+		hangs bool
+		leave func(*nodeTalk, *talk)
+	}{
+		"the end of a conversation":        {false, func(_ *nodeTalk, s *talk) { s.in.Close() }},
+		"a reset":                          {false, func(_ *nodeTalk, s *talk) { s.in.(closer).Stream.Close("") }},
+		"the end of the session":           {false, func(n *nodeTalk, _ *talk) { n.stdin.Close() }},
+		"a conversation's end, and hangs":  {true, func(_ *nodeTalk, s *talk) { s.in.Close() }},
+		"a reset, and hangs":               {true, func(_ *nodeTalk, s *talk) { s.in.(closer).Stream.Close("") }},
+		"the session's end, and one hangs": {true, func(n *nodeTalk, _ *talk) { n.stdin.Close() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeTalk(t, graceFor+"=300ms")
+			s := n.about(one)
+			pids := n.childrenOf()
+			if len(pids) != 1 {
+				t.Fatalf("the children are %v", pids)
+			}
+			if tc.hangs {
+				if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tc.leave(n, s)
+			for end := time.Now().Add(time.Minute); syscall.Kill(pids[0], 0) == nil; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("the child does not end")
+				}
+			}
+		})
+	}
+}
+
+// The main process says one line, and waits until it is asked to end. It refuses what is no
+// flag of it.
+func TestNodeWaits(t *testing.T) {
+	agent := helperCommand("node", "--allow-privileged", "--allow-capabilities=SYS_ADMIN,NET_ADMIN", "--allow-host-paths=/var/log")
+	out, err := agent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = agent.Process.Kill() })
+	read := bufio.NewReader(out)
+	if line, err := read.ReadString('\n'); err != nil || !strings.Contains(line, "waits for sessions") {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(read)
+	if ended := agent.Wait(); ended != nil || err != nil || len(rest) > 0 {
+		t.Errorf("it ended with %v, and said %q, %v", ended, rest, err)
+	}
+}
