@@ -21,7 +21,7 @@ func node(args []string, stdout, stderr io.Writer) int {
 	_, err := parseNode(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, nodeUsage)
+		printNodeUsage(stdout)
 		return 0
 	case err != nil:
 		fmt.Fprintf(stderr, "jmx-attach node: %v; see jmx-attach node --help\n", err)
@@ -33,22 +33,6 @@ func node(args []string, stdout, stderr io.Writer) int {
 	<-asked
 	return 0
 }
-
-// nodeUsage describes the flags, which have the names and meaning of the operator's.
-const nodeUsage = `usage: jmx-attach node [flags]
-
-Waits in the node agent of the JMX exporter operator, whose sessions are execs of 'jmx-attach serve --node'.
-It refuses containers with power over the node, unless a flag allows it:
-
-  --allow-host-pid, --allow-host-network, --allow-host-ipc
-               containers in the node's namespaces
-  --allow-privileged
-               privileged containers
-  --allow-capabilities C,...
-               containers with these capabilities, or ALL
-  --allow-host-paths P,...
-               containers that mount these paths of the node's system, or what is below them
-`
 
 // nodeArguments returns the arguments of the main process of this container, after its
 // verb; nothing if it does not run, which allows nothing.

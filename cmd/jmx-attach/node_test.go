@@ -6,10 +6,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,49 +22,45 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport/mux"
 )
 
-// inPod starts a process in the control groups that a kubelet gives a container, and returns
-// the container, and the process.
-func inPod(t *testing.T, uid string) (helperapi.NodeTarget, *jvmtest.Process) {
+// inPod starts a process in the control groups of a container of a pod, and returns the
+// container.
+func inPod(t *testing.T) helperapi.NodeTarget {
 	t.Helper()
-	if os.Getuid() != 0 {
-		if os.Getenv("CI") != "" {
-			t.Fatal("run the tests as root: they create control groups")
-		}
-		t.Skip("run the tests as root: they create control groups. Where CI is set that is a failure")
-	}
-	target := helperapi.NodeTarget{PodUID: uid, ContainerID: strings.Repeat("0", 52) + uid[len(uid)-12:]}
+	pod := jvmtest.NeedPod(t)
 	group := ""
 	for _, hierarchy := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
-		pod := filepath.Join(hierarchy, "pod"+uid)
-		at := filepath.Join(pod, target.ContainerID)
-		if os.MkdirAll(at, 0o755) != nil {
-			continue
-		}
-		t.Cleanup(func() {
-			for _, dir := range []string{at, pod} {
-				for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-					err := os.Remove(dir)
-					if err == nil || errors.Is(err, fs.ErrNotExist) {
-						break
-					}
-					if time.Now().After(end) {
-						t.Error(err)
-						break
-					}
-				}
-			}
-		})
-		if _, err := os.Stat(filepath.Join(at, "cgroup.procs")); err == nil {
-			group = at
-			break
+		if found, _ := filepath.Glob(filepath.Join(hierarchy, "*", "pod"+pod.UID, pod.ContainerID)); len(found) > 0 { // the pattern is valid
+			group = found[0]
 		}
 	}
-	if group == "" {
-		t.Fatal("no control group can be created")
+	jvmtest.Run(t, exec.CommandContext(t.Context(), "sh", "-c", `echo 0 >"$0/cgroup.procs"; echo up; exec sleep 1000`, group)).AwaitOutput("up\n")
+	return helperapi.NodeTarget{PodUID: pod.UID, ContainerID: pod.ContainerID}
+}
+
+// agentFlags allow what the processes of a test have: the namespaces and mounts of this
+// machine.
+var agentFlags = []string{"--allow-host-pid", "--allow-host-network", "--allow-host-ipc", "--allow-privileged", "--allow-capabilities=ALL", "--allow-host-paths=/"}
+
+// startAgent starts the main process of a node agent, and returns what it prints.
+func startAgent(t *testing.T, flags ...string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	agent := helperCommand(append([]string{"node"}, flags...)...)
+	out, err := agent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	run := jvmtest.Run(t, exec.CommandContext(t.Context(), "sh", "-c", `echo 0 >"$0/cgroup.procs"; echo up; exec sleep 1000`, group))
-	run.AwaitOutput("up\n")
-	return target, run
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = agent.Process.Kill() // it may have exited
+		_ = agent.Wait()
+	})
+	read := bufio.NewReader(out)
+	if line, err := read.ReadString('\n'); err != nil || !strings.Contains(line, "waits for sessions") {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	return agent, read
 }
 
 // nodeTalk is a session in a node agent.
@@ -168,16 +162,11 @@ func (s *talk) over() {
 	}
 }
 
-const (
-	onePod   = "11111111-0000-4000-8000-000000000001"
-	otherPod = "11111111-0000-4000-8000-000000000002"
-)
-
 // Conversations are held side by side; a child that hangs, or is killed, costs the others
 // nothing, and one that ends says why.
 func TestNodeSession(t *testing.T) {
-	one, _ := inPod(t, onePod)
-	other, _ := inPod(t, otherPod)
+	one, other := inPod(t), inPod(t)
+	startAgent(t, agentFlags...)
 	n := newNodeTalk(t)
 	hung := n.about(one)
 	pids := n.childrenOf()
@@ -226,8 +215,8 @@ func (n *nodeTalk) childrenOf() []int {
 
 // A conversation is about one container, whatever it is asked, and begins with that.
 func TestNodeSessionIsBound(t *testing.T) {
-	one, _ := inPod(t, onePod)
-	other, _ := inPod(t, otherPod)
+	one, other := inPod(t), inPod(t)
+	startAgent(t, agentFlags...)
 	n := newNodeTalk(t)
 	s := n.about(one)
 	for name, req := range map[string]helperapi.Request{
@@ -276,8 +265,8 @@ func TestNodeChildNeedsTask(t *testing.T) {
 
 // A container in which helpers hang gets no more than some of them.
 func TestNodeSessionLimits(t *testing.T) {
-	one, _ := inPod(t, onePod)
-	other, _ := inPod(t, otherPod)
+	one, other := inPod(t), inPod(t)
+	startAgent(t, agentFlags...)
 	n := newNodeTalk(t)
 	var all []*talk
 	for range maxChildrenOfOne {
@@ -305,7 +294,8 @@ func TestNodeSessionLimits(t *testing.T) {
 // A session ends when nothing was asked for a while; one with a conversation does not.
 func TestNodeSessionIdle(t *testing.T) {
 	endsWell(t, newNodeTalk(t, idleFor+"=10ms").ended)
-	one, _ := inPod(t, onePod)
+	one := inPod(t)
+	startAgent(t, agentFlags...)
 	n := newNodeTalk(t, idleFor+"=500ms")
 	s := n.about(one) // ends after as long
 	s.over()
@@ -314,7 +304,8 @@ func TestNodeSessionIdle(t *testing.T) {
 
 // When the operator is gone, or ends a conversation, the children end, also those that hang.
 func TestNodeChildrenEnd(t *testing.T) {
-	one, _ := inPod(t, onePod)
+	one := inPod(t)
+	startAgent(t, agentFlags...)
 	for name, tc := range map[string]struct {
 		hangs bool
 		leave func(*nodeTalk, *talk)
@@ -351,24 +342,38 @@ func TestNodeChildrenEnd(t *testing.T) {
 // The main process says one line, and waits until it is asked to end. It refuses what is no
 // flag of it.
 func TestNodeWaits(t *testing.T) {
-	agent := helperCommand("node", "--allow-privileged", "--allow-capabilities=SYS_ADMIN,NET_ADMIN", "--allow-host-paths=/var/log")
-	out, err := agent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := agent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = agent.Process.Kill() })
-	read := bufio.NewReader(out)
-	if line, err := read.ReadString('\n'); err != nil || !strings.Contains(line, "waits for sessions") {
-		t.Fatalf("it says %q, %v", line, err)
-	}
+	agent, read := startAgent(t, "--allow-privileged", "--allow-capabilities=SYS_ADMIN,NET_ADMIN", "--allow-host-paths=/var/log")
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(read)
 	if ended := agent.Wait(); ended != nil || err != nil || len(rest) > 0 {
 		t.Errorf("it ended with %v, and said %q, %v", ended, rest, err)
+	}
+}
+
+// A session serves what the flags of the main process of its container allow, and nothing if
+// there is none.
+func TestNodeRefuses(t *testing.T) {
+	one := inPod(t)
+	line, err := json.Marshal(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := func() *helperapi.Error {
+		n := newNodeTalk(t)
+		s := n.begin(string(line))
+		err := s.says()
+		s.over()
+		n.stdin.Close()
+		endsWell(t, n.ended)
+		return err
+	}
+	if err := refusal(); err.Reason != helperapi.ReasonNodeAgentRefused || !strings.Contains(err.Message, "--allow-host-pid") {
+		t.Errorf("without a main process: got %v", err)
+	}
+	startAgent(t, agentFlags[1:]...)
+	if err := refusal(); err.Reason != helperapi.ReasonNodeAgentRefused || !strings.Contains(err.Message, "--allow-host-pid") || strings.Contains(err.Message, "network") {
+		t.Errorf("with all flags but one: got %v", err)
 	}
 }

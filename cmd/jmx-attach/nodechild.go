@@ -58,7 +58,7 @@ func onTarget(stdin io.Reader, stdout, stderr io.Writer) int {
 		beside[jar.File] = jar.Path
 	}
 	s := newSession(stdin, stdout, beside, beside.Jars())
-	s.target = &of.Target
+	s.helper.Target = &of.Target
 	return s.serve()
 }
 

@@ -31,8 +31,8 @@ const (
 // nodeSession is a session in the node agent: conversations about many containers, each
 // with a child, so that whatever a container does to one, the others go on.
 type nodeSession struct {
-	targets targetChecker
-	jars    []besideJar
+	agent helper.NodeAgent
+	jars  []besideJar
 	// places are those of the children.
 	places chan struct{}
 
@@ -50,7 +50,7 @@ var errIdle = errors.New("nothing was asked")
 // onNode runs a session in the node agent's container, and returns its exit code: 1 if it
 // was broken off.
 func onNode(stdin io.Reader, stdout, stderr io.Writer) int {
-	targets, err := parseNode(nodeArguments())
+	agent, err := parseNode(nodeArguments())
 	if err != nil {
 		sayf(stderr, "the flags of the node agent: %v", err)
 		return 1
@@ -59,7 +59,7 @@ func onNode(stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return 1
 	}
-	n := &nodeSession{targets: targets, places: make(chan struct{}, maxChildren), running: map[helperapi.NodeTarget]int{}}
+	n := &nodeSession{agent: agent, places: make(chan struct{}, maxChildren), running: map[helperapi.NodeTarget]int{}}
 	for file, path := range helper.FindBeside(filepath.Join(filepath.Dir(self), "agent")) {
 		n.jars = append(n.jars, besideJar{file, path})
 	}
@@ -146,7 +146,7 @@ func (n *nodeSession) talk(stream *mux.Stream) error {
 		return err
 	}
 	defer n.leave(target)
-	if err := n.targets.Check(target); err != nil {
+	if err := n.agent.Check(target); err != nil {
 		return err
 	}
 	c, err := startChild(task{target, n.jars})

@@ -4,48 +4,39 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"io"
-	"strings"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
-// targetChecker refuses the targets that the node agent does not reach. It is safe for
-// concurrent use.
-type targetChecker interface {
-	// Check returns the refusal of a target, a *helperapi.Error, or nil.
-	Check(helperapi.NodeTarget) error
-}
-
-// parseNode parses the flags of the node agent.
-func parseNode(args []string) (targetChecker, error) {
-	var allowed allowances
+// parseNode parses the flags of the node agent: the powers over the node that containers may
+// have. They have the names and the meaning of the operator's.
+func parseNode(args []string) (helper.NodeAgent, error) {
+	var agent helper.NodeAgent
 	flags := flag.NewFlagSet(string(helperapi.VerbNode), flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	for _, name := range []string{"allow-host-pid", "allow-host-network", "allow-host-ipc", "allow-privileged"} {
-		flags.Bool(name, false, "")
-	}
-	for _, name := range []string{"allow-capabilities", "allow-host-paths"} {
-		flags.Var(&list{}, name, "")
-	}
+	agent.Allowed.BindFlags(flags, power.OfNode()...)
 	if err := flags.Parse(args); err != nil {
-		return nil, err
+		return agent, err
 	}
-	return allowed, nil
+	if flags.NArg() > 0 {
+		return agent, fmt.Errorf("%q is too much", flags.Arg(0))
+	}
+	return agent, nil
 }
 
-type allowances struct{}
+// printNodeUsage writes the usage of the node agent.
+func printNodeUsage(w io.Writer) {
+	fmt.Fprint(w, `usage: jmx-attach node [flags]
 
-func (allowances) Check(helperapi.NodeTarget) error { return nil }
+Waits in the node agent of the JMX exporter operator, whose sessions are execs of 'jmx-attach serve --node'.
+It refuses containers with power over the node, unless a flag allows it:
 
-// list is a flag with values that are separated by commas, or in repeated flags.
-type list []string
-
-// String implements flag.Value.
-func (l *list) String() string { return strings.Join(*l, ",") }
-
-// Set implements flag.Value.
-func (l *list) Set(value string) error {
-	*l = append(*l, strings.Split(value, ",")...)
-	return nil
+`)
+	for _, p := range power.OfNode() {
+		fmt.Fprintf(w, "  --%s\n               %s\n", p.Flag, p.Usage())
+	}
 }

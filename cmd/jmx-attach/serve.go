@@ -40,9 +40,6 @@ type session struct {
 	helper helper.Helper
 	// detached reports that an agent was unloaded, and none was loaded since.
 	detached bool
-	// target is the only container that the session is about; nil for whichever the helper
-	// reaches.
-	target *helperapi.NodeTarget
 
 	mu  sync.Mutex
 	out io.Writer
@@ -89,7 +86,7 @@ func (s *session) perform(call helperapi.Call) error {
 		os.Exit(1)
 	})
 	contents := &contents{session: s, call: call}
-	report := s.do(call, contents)
+	report := s.helper.Do(context.Background(), call.Verb, call.Request, contents)
 	if report.Error == nil && (call.Verb == helperapi.VerbUnload || call.Verb == helperapi.VerbLoad) {
 		s.detached = call.Verb == helperapi.VerbUnload && !report.AgentsLeft
 	}
@@ -98,14 +95,6 @@ func (s *session) perform(call helperapi.Call) error {
 		select {} // the watchdog is answering
 	}
 	return errors.Join(s.report(call.ID, report), broken)
-}
-
-// do performs a call, unless it is about another container than the session.
-func (s *session) do(call helperapi.Call, contents *contents) helperapi.Report {
-	if of := (helperapi.NodeTarget{PodUID: call.Request.PodUID, ContainerID: call.Request.ContainerID}); s.target != nil && of != *s.target {
-		return helperapi.Report{Error: helperapi.Errorf(helperapi.ReasonBadRequest, "The session is about another container.")}
-	}
-	return s.helper.Do(context.Background(), call.Verb, call.Request, contents)
 }
 
 func (s *session) report(id int64, report helperapi.Report) error {
