@@ -35,6 +35,20 @@ var renderings = map[string]rendering{
 		values:  "transport=EphemeralContainer",
 		overlay: one("resources: [CONFIG/transport-door]"),
 	},
+	"node agents": {
+		values:  "node.enabled=true",
+		overlay: with("CONFIG/node"),
+	},
+	"node agents alone": {
+		values:  "transport=Node node.enabled=true",
+		overlay: one("resources: [CONFIG/transport-node]"),
+	},
+	"node agents in another namespace, of another image": {
+		namespace: "monitoring",
+		values:    "transport=Node node.enabled=true image.tag=v1",
+		overlay: one("namespace: monitoring\nresources: [CONFIG/transport-node]\ntransformers: [CONFIG/policies/installation]\n" +
+			"images: [{name: jmx-exporter-operator, newTag: v1}]"),
+	},
 	"tenants": {
 		values:  "tenants.enabled=true",
 		overlay: with("CONFIG/tenants"),

@@ -24,6 +24,7 @@ func charts(t *testing.T) map[string]string {
 		{},
 		{"transport=Exec"},
 		{"transport=EphemeralContainer"},
+		{"transport=Node", "node.enabled=true"},
 		{"tenants.enabled=true", "ruleSets.chart-shop={kafka,solr}"},
 		{"namespaces={chart-ops,chart-shop}", "metrics.secure=false"},
 		{"image.repository=registry.example:5000/operator", "image.tag=v1", "endpointSecurity.enabled=true", "logs.enabled=true", "networkPolicy.enabled=true", "replicas=2", "podDisruptionBudget.enabled=true"},

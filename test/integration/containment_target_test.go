@@ -160,12 +160,17 @@ func (t *target) slicesOf(what string, how func(*discoveryv1.EndpointSlice)) att
 	}}
 }
 
-// execs returns an exec over each protocol.
+// execs returns an exec in the target's pod over each protocol.
 func (t *target) execs(what, container string, command []string, tty bool) []attempt {
+	return t.execsIn(what, t.pod, container, command, tty)
+}
+
+// execsIn returns an exec over each protocol.
+func (c *contained) execsIn(what string, pod *corev1.Pod, container string, command []string, tty bool) []attempt {
 	var attacks []attempt
 	for _, protocol := range []string{"WebSocket", "SPDY"} {
 		attacks = append(attacks, attempt{what + ", over " + protocol, func() error {
-			return t.executes(protocol, t.pod, corev1.PodExecOptions{Container: container, Command: command, Stdin: true, Stdout: true, Stderr: !tty, TTY: tty})
+			return c.executes(protocol, pod, corev1.PodExecOptions{Container: container, Command: command, Stdin: true, Stdout: true, Stderr: !tty, TTY: tty})
 		}})
 	}
 	return attacks

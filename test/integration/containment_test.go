@@ -39,6 +39,8 @@ type contained struct {
 	// home is the operator's pod. config is that of a token of it, and client its client.
 	home   *corev1.Pod
 	config *rest.Config
+	// agent is the pod of a node agent, if the overlay has any.
+	agent *corev1.Pod
 	client client.WithWatch
 	// commands are those that the policies accept.
 	commands policies.Commands
@@ -47,11 +49,11 @@ type contained struct {
 // contain builds an overlay, and grants the operator its rights; enforce enforces the
 // policies. Such a test is not parallel: the policy jmx-exporter-operator-creator is for
 // the whole cluster.
-func contain(t *testing.T, overlay string) *contained {
+func contain(t *testing.T, overlay string, components ...string) *contained {
 	t.Helper()
 	nodeWithoutKubelet(t)
 	c := &contained{cluster: newCluster(t)}
-	for _, object := range c.build(overlay) {
+	for _, object := range c.build(overlay, components...) {
 		switch object.GetObjectKind().GroupVersionKind().Kind {
 		case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
 			switch name := object.GetName(); {
@@ -62,6 +64,8 @@ func contain(t *testing.T, overlay string) *contained {
 			create(t, c.renamed(object))
 		case "Deployment":
 			c.home = c.runsOperator(object)
+		case "DaemonSet":
+			c.agent = c.runsAgent(object)
 		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 			c.policies = append(c.policies, object)
 		}
@@ -104,13 +108,18 @@ func acceptedCommands(t *testing.T) policies.Commands {
 
 // build builds a user's overlay of one of config: in another namespace, and with another
 // image.
-func (c *contained) build(overlay string) []client.Object {
+func (c *contained) build(overlay string, components ...string) []client.Object {
 	c.t.Helper()
+	var added []string
+	for _, component := range components {
+		added = append(added, "CONFIG/"+component)
+	}
 	return c.kustomize(fmt.Sprintf(`namespace: %s
 resources: [CONFIG/%s]
+components: [%s]
 images: [{name: jmx-exporter-operator, newName: registry.example/operator, newTag: "1"}]
 transformers: [CONFIG/policies/installation, CONFIG/policies/namespace]
-`, c.namespace, overlay))
+`, c.namespace, overlay, strings.Join(added, ", ")))
 }
 
 // kustomize builds a kustomization, in which CONFIG stands for the folder config.

@@ -11,10 +11,20 @@ the overlays of config do with kustomize. Each rule stands in config alone.
 {{- end }}
 {{- end }}
 
-{{/* Renders the rights of a part: with namespaces, those of the cluster become those of each. */}}
+{{/*
+Renders the rights of a part: with namespaces, those of the cluster become those of each.
+With the transport Node, the operator executes in its own namespace alone (config/node).
+*/}}
 {{- define "jmx-exporter-operator.rights" -}}
 {{- $ := index . 0 }}
 {{- range include "jmx-exporter-operator.read" . | fromJsonArray }}
+{{- if and (eq $.Values.transport "Node") (eq .kind "ClusterRole") }}
+{{- $rules := list }}
+{{- range .rules }}
+{{- if ne (toJson .resources) (toJson (list "pods/exec")) }}{{ $rules = append $rules . }}{{ end }}
+{{- end }}
+{{- $_ := set . "rules" $rules }}
+{{- end }}
 {{- if and $.Values.namespaces (hasPrefix "ClusterRole" .kind) }}
 {{- $_ := set . "kind" (trimPrefix "Cluster" .kind) }}
 {{- with .roleRef }}{{ $_ := set . "kind" "Role" }}{{ end }}

@@ -13,6 +13,15 @@
 {{- if and .podDisruptionBudget.enabled (lt (int .replicas) 2) }}
 {{- fail "podDisruptionBudget.enabled: needs replicas of at least 2, because with one pod there is none that stays" }}
 {{- end }}
+{{- if and (eq .transport "Node") (not .node.enabled) }}
+{{- fail "transport: Node needs node.enabled, because the operator enters containers through node agents" }}
+{{- end }}
+{{- if and .node.enabled (has .transport (list "Exec" "EphemeralContainer")) }}
+{{- fail (printf "node.enabled: needs transport Auto or Node, because with %s the operator uses no node agents" .transport) }}
+{{- end }}
+{{- if and .node.enabled .namespaces }}
+{{- fail "node.enabled: a node agent reaches pods of all namespaces, and so does whoever takes the operator's token; set namespaces to none" }}
+{{- end }}
 {{- range $namespace, $_ := .ruleSets }}
 {{- if and $.Values.namespaces (not (has $namespace $.Values.namespaces)) }}
 {{- fail (printf "ruleSets.%s: the operator does not attach in this namespace; add it to namespaces" $namespace) }}
