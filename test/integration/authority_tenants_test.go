@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/policies"
 )
 
 var (
@@ -105,6 +106,22 @@ func (n *tenancy) byOperator(err error) bool {
 		n.t.Fatal(err)
 	}
 	return !apierrors.IsForbidden(err)
+}
+
+// The operator's session in its node agents needs no label of its own namespace; any other
+// exec there does. Not parallel: the policies of config/tenants are for the whole cluster.
+func TestTenantsNodeAgents(t *testing.T) {
+	c := contain(t, "default", "node", "tenants")
+	other := c.run(aPod("jmx-exporter-other"))
+	in := func(pod *corev1.Pod, container string, command []string) func() error {
+		return c.execsIn("", pod, container, command, false)[0].try
+	}
+	inOther := in(other, "app", c.commands.Current)
+	eventually(t, func() bool { return inOther() == nil })
+	c.enforce(func() bool { return denied(inOther(), "jmx-exporter-operator-namespaces") })
+	if err := in(c.agent, policies.NodeContainer, policies.NodeCommand())(); err != nil {
+		t.Errorf("a session in a node agent: got %v, want admission", err)
+	}
 }
 
 // Where the operator requires the label, a ConfigMap without it is no configuration;

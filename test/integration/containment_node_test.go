@@ -39,19 +39,12 @@ func (c *cluster) runsAgent(object client.Object) *corev1.Pod {
 	pod.Namespace, pod.GenerateName, pod.Spec.NodeName = set.Namespace, set.Name+"-", "node-1"
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name, UID: "of-the-set", Controller: new(true)}}
-	create(c.t, pod.DeepCopy())
-	var pods corev1.PodList
-	c.list(&pods)
-	for _, running := range pods.Items {
-		if running.GenerateName == pod.GenerateName {
-			running.Status.Phase = corev1.PodRunning
-			running.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: policies.NodeContainer, ContainerID: "containerd://agent", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-			c.updateStatus(&running)
-			return &running
-		}
+	if err := as(c.t, daemonSetController, "system:masters").Create(c.t.Context(), pod); err != nil { // policies may count already
+		c.t.Fatal(err)
 	}
-	c.t.Fatal("the node agent does not run")
-	return nil
+	pod.Status.Phase, pod.Status.ContainerStatuses = corev1.PodRunning, []corev1.ContainerStatus{running(policies.NodeContainer)}
+	c.updateStatus(pod)
+	return pod
 }
 
 func newAgents(c *contained) *agents {
@@ -259,4 +252,29 @@ func TestContainmentOfNodeAgents(t *testing.T) {
 		}
 	}
 	c.needsEachRule("jmx-exporter-operator-node-", attacks)
+}
+
+// With config/transport-node, whatever else gives the operator the right, it executes nothing
+// but sessions in its node agents.
+func TestContainmentNodeOnly(t *testing.T) {
+	c := contain(t, "transport-node")
+	c.bindUser(c.config.Impersonate.UserName, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"*"}})
+	pod := c.run(aPod("app-0").container(doorOfTest))
+	others := slices.Concat(
+		c.execsIn("the script is executed", pod, "app", c.commands.Current, false),
+		c.execsIn("the door's command is executed", pod, doorOfTest, transport.DoorCommand(), false),
+	)
+	eventually(t, func() bool { return others[0].try() == nil })
+	c.enforce(func() bool { return others[0].try() != nil })
+	for _, attack := range others {
+		if err := attack.try(); policyOf(err) != "jmx-exporter-operator-node-only."+c.namespace {
+			t.Errorf("%s: got %v, want a denial by the policy node-only", attack.what, err)
+		}
+	}
+	for _, session := range c.execsIn("a session in a node agent", c.agent, policies.NodeContainer, policies.NodeCommand(), false) {
+		if err := session.try(); err != nil {
+			t.Errorf("%s: got %v, want admission", session.what, err)
+		}
+	}
+	c.needsEachRule("jmx-exporter-operator-node-only.", others)
 }

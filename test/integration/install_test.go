@@ -19,6 +19,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/internal/policies"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -91,6 +92,8 @@ func (i *installation) apply(folder string) {
 			namespaced = namespaced && object.GetName() != "jmx-exporter-operator"
 		case "Deployment":
 			i.operator(object)
+		case "DaemonSet":
+			i.agent = i.runsAgent(object)
 		}
 		i.objects = append(i.objects, object)
 	}
@@ -114,6 +117,9 @@ func (i *installation) remove() {
 		eventually(i.t, func() bool { return !deniedByAny(i.execs("app", "id")) })
 		remove(i.t, i.pod)
 		remove(i.t, i.home)
+		if i.agent != nil {
+			remove(i.t, i.agent)
+		}
 	}
 	i.delete(func(o *unstructured.Unstructured) bool {
 		return !policies(o) && o.GetKind() != "Namespace" && o.GetKind() != "CustomResourceDefinition"
@@ -156,6 +162,15 @@ func (i *installation) operator(deployment *unstructured.Unstructured) {
 
 func (i *installation) admitsItsOperator() {
 	i.t.Helper()
+	if i.agent != nil {
+		i.admitsSessionsOfNode()
+	}
+	if i.transport == "Node" {
+		if err := i.execs("app", acceptedCommands(i.t).Current...); err == nil || deniedByAny(err) || !strings.Contains(err.Error(), "cannot") {
+			i.t.Errorf("exec of the operator's command with transport Node: got %v, want no right", err)
+		}
+		return
+	}
 	eventually(i.t, func() bool { return deniedByAny(i.execs("app", "id")) })
 	if err := i.execs("app", acceptedCommands(i.t).Current...); deniedByAny(err) != (i.transport == v1alpha1.TransportEphemeralContainer) {
 		i.t.Errorf("exec of the operator's command with transport %s: got %v", i.transport, err)
@@ -179,6 +194,15 @@ func (i *installation) admitsItsOperator() {
 	get(i.t, i.pod)
 	if err := i.execs(i.pod.Spec.EphemeralContainers[0].Name, transport.DoorCommand()...); err != nil {
 		i.t.Errorf("exec in the operator's ephemeral container: got %v, want admission", err)
+	}
+}
+
+func (i *installation) admitsSessionsOfNode() {
+	i.t.Helper()
+	inAgent := func(command ...string) error { return i.execsIn("", i.agent, policies.NodeContainer, command, false)[0].try() }
+	eventually(i.t, func() bool { return deniedByAny(inAgent("id")) })
+	if err := inAgent(policies.NodeCommand()...); err != nil {
+		i.t.Errorf("a session in a node agent: got %v, want admission", err)
 	}
 }
 
