@@ -207,7 +207,7 @@ type Losses struct {
 
 // CheckedFrom is the location from which an endpoint was probed.
 //
-// +kubebuilder:validation:Enum=Operator;Pod
+// +kubebuilder:validation:Enum=Operator;Pod;Node
 type CheckedFrom string
 
 const (
@@ -215,7 +215,13 @@ const (
 	CheckedFromOperator CheckedFrom = "Operator"
 	// CheckedFromPod: only the helper inside the pod reached it.
 	CheckedFromPod CheckedFrom = "Pod"
+	// CheckedFromNode: the operator did not reach it. The node agent found that the agent
+	// in the JVM serves the port, and that the JVM listens on it; it requested nothing.
+	CheckedFromNode CheckedFrom = "Node"
 )
+
+// Beyond reports whether the operator itself did not reach the endpoint.
+func (c CheckedFrom) Beyond() bool { return c == CheckedFromPod || c == CheckedFromNode }
 
 // Endpoint is an endpoint that answered.
 type Endpoint struct {

@@ -181,11 +181,13 @@ type InspectedContainer struct {
 	// endpoints, because they detect a replaced JVM.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
-	// transport is how the operator reaches the container; absent for Exec.
+	// transport is how the operator reaches the container; absent for Exec, unless that
+	// was asked for or took the place of another transport.
 	// +optional
 	Transport Transport `json:"transport,omitempty"`
-	// transportReason is the reason of the failed exec because of which Auto chose
-	// EphemeralContainer.
+	// transportReason is why Auto chose this transport and not the one that it prefers:
+	// the reason why that could not reach the container. A node agent that refused the
+	// container is not asked again about this instance of it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TransportReason string `json:"transportReason,omitempty"`

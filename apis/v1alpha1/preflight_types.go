@@ -35,8 +35,8 @@ type Preflight struct {
 	// reasonsOmitted counts the pods whose reasons are not listed.
 	// +optional
 	ReasonsOmitted int32 `json:"reasonsOmitted,omitempty"`
-	// transports counts the pods by transport: attachable pods, and pods without a
-	// shell, which need an EphemeralContainer. Preflight adds no ephemeral containers,
+	// transports counts the pods by transport: attachable pods, and pods that neither a
+	// node agent nor an exec reaches, which need an EphemeralContainer. Preflight adds no ephemeral containers,
 	// so it does not know what runs in the latter.
 	// +optional
 	// +listType=map

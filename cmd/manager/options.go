@@ -90,7 +90,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 5, "maximum `number` of concurrent execs per node, of which one namespace may use the fraction --max-execs-per-namespace / --max-execs")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "maximum `number` of concurrent execs per namespace")
 	flags.DurationVar(&o.HealthCheckInterval, "health-check-interval", 10*time.Second, "`interval` of HTTP health checks of an endpoint, which detect a JVM that was replaced while its container keeps running; 0 disables them")
-	flags.StringVar((*string)(&o.Transport), "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, regardless of spec.transport: Exec, EphemeralContainer, or Auto for both")
+	flags.StringVar((*string)(&o.Transport), "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, regardless of spec.transport: Node, Exec, EphemeralContainer, or Auto for all")
 	flags.StringVar(&o.door.Image, "door-image", "", "`image` of the ephemeral containers added to pods without a shell; the operator's own image if empty")
 	flags.DurationVar(&o.door.Idle, "door-idle", 15*time.Minute, "`duration` without a session after which such an ephemeral container exits; 0 keeps it running until its target exits")
 	o.Protection.BindFlags(flags)
@@ -132,8 +132,8 @@ func (o *options) check() error {
 	if o.HealthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.HealthCheckInterval)
 	}
-	if !slices.Contains([]v1alpha1.Transport{v1alpha1.TransportAuto, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer}, o.Transport) {
-		return fmt.Errorf("--transport=%s: must be Auto, Exec or EphemeralContainer", o.Transport)
+	if !slices.Contains([]v1alpha1.Transport{v1alpha1.TransportAuto, v1alpha1.TransportNode, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer}, o.Transport) {
+		return fmt.Errorf("--transport=%s: must be Auto, Node, Exec or EphemeralContainer", o.Transport)
 	}
 	// Failures are retried after that long at most, and should find the ephemeral
 	// container still running: each additional one stays in the pod's spec.

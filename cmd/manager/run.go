@@ -6,11 +6,14 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/nodeagents"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
@@ -42,16 +45,15 @@ func run(ctx context.Context, o *options) error {
 	streams := metrics.CountStreams(transport.NewStreams(config, clientset.CoreV1().RESTClient()))
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
 	limits.OnWait(metrics.CountWaiting)
-	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
-	ways, err := waysOf(ctx, o, config, exec)
+	o.Artifacts, o.Limits, o.Seam = artifacts, limits, metrics.Seam
+	o.Protection.OwnNamespace = manager.OwnNamespace()
+	ways, err := waysOf(ctx, o, config, streams, limits)
 	if err != nil {
 		return err
 	}
-	o.Artifacts, o.Limits, o.Seam = artifacts, limits, metrics.Seam
 	o.Sessions = func() attachment.Session { return transport.NewSessions(ways) }
 	o.Prober = probe.NewHTTP(metrics.Seam)
 	o.Logs = podlog.NewPodLogs(clientset.CoreV1(), metrics.Seam)
-	o.Protection.OwnNamespace = manager.OwnNamespace()
 	mgr, err := manager.New(config, o.Options)
 	if err != nil {
 		return err
@@ -61,15 +63,36 @@ func run(ctx context.Context, o *options) error {
 }
 
 // waysOf returns dialers only for the transports that the operator may use, so that no
-// other code can bypass the restriction.
-func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transport.Exec) (transport.Ways, error) {
+// other code can bypass the restriction: with --transport=Node, there is none that executes
+// anything in the pod of an application. It sets the node agents of the options.
+func waysOf(ctx context.Context, o *options, config *rest.Config, streams transport.Streams, limits *transport.Limits) (transport.Ways, error) {
+	uses := func(way v1alpha1.Transport) bool { return o.Transport == way || o.Transport == v1alpha1.TransportAuto }
 	ways := transport.Ways{}
-	if o.Transport != v1alpha1.TransportEphemeralContainer {
-		ways[v1alpha1.TransportExec] = exec
+	if uses(v1alpha1.TransportNode) {
+		core, err := corev1client.NewForConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		agents := nodeagents.New(core, o.Protection.OwnNamespace, clock.RealClock{})
+		o.NodeAgents = agents
+		ways[v1alpha1.TransportNode] = transport.NewNode(streams, agents, o.Artifacts, metrics.Seam, limits)
 	}
-	if o.Transport == v1alpha1.TransportExec {
+	if uses(v1alpha1.TransportExec) {
+		ways[v1alpha1.TransportExec] = transport.NewExec(streams, o.Artifacts, metrics.Seam, limits)
+	}
+	if !uses(v1alpha1.TransportEphemeralContainer) {
 		return ways, nil
 	}
+	door, err := doorOf(ctx, o, config, streams, limits)
+	if err != nil {
+		return nil, err
+	}
+	ways[v1alpha1.TransportEphemeralContainer] = door
+	return ways, nil
+}
+
+// doorOf returns the dialer of ephemeral containers, whose sessions are execs into these.
+func doorOf(ctx context.Context, o *options, config *rest.Config, streams transport.Streams, limits *transport.Limits) (*transport.Door, error) {
 	pods, err := manager.NewPods(config, metrics.Seam)
 	if err != nil {
 		return nil, err
@@ -83,6 +106,5 @@ func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transpor
 			return nil, fmt.Errorf("cannot read the operator's own image; set --door-image: %w", err)
 		}
 	}
-	ways[v1alpha1.TransportEphemeralContainer] = transport.NewDoor(exec, pods, door)
-	return ways, nil
+	return transport.NewDoor(transport.NewExec(streams, o.Artifacts, metrics.Seam, limits), pods, door), nil
 }

@@ -64,8 +64,10 @@ type Options struct {
 	Shard shard.Shard
 	// Lease has the times of leader election; 15, 10 and 2 seconds if it is zero.
 	Lease LeaseTimes
-	// Transport is the transport that the operator may use; both if it is empty or Auto.
+	// Transport is the transport that the operator may use; all if it is empty or Auto.
 	Transport v1alpha1.Transport
+	// NodeAgents knows the node agents; nil if the operator uses none.
+	NodeAgents attachment.NodeAgents
 	// Concurrent is the maximum number of concurrently reconciled pods.
 	Concurrent int
 
@@ -150,7 +152,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	return mgr, (&attachment.Reconciler{
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
-		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
+		Artifacts: o.Artifacts, Transport: o.Transport, NodeAgents: o.NodeAgents, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Protection: o.Protection, Authority: rights,
 		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock,
 	}).Setup(mgr, gate, o.Concurrent)

@@ -46,6 +46,9 @@ func (r Record) InspectedOrNew(c pod.Container) *v1alpha1.InspectedContainer {
 	entry := r.Inspected(c.Name)
 	if entry.ContainerID != c.ID {
 		before := *entry
+		if before.TransportReason == v1alpha1.ReasonNodeAgentRefused { // it is asked again
+			before.Transport, before.TransportReason = "", ""
+		}
 		*entry = v1alpha1.InspectedContainer{
 			Name: c.Name, ContainerID: c.ID, Time: before.Time, Rules: before.Rules,
 			// The new instance has the same image.

@@ -21,7 +21,7 @@ func (r Record) Held(of statemachine.Phase) statemachine.Held {
 	case phase == v1alpha1.PhaseDiscovered:
 		return statemachine.Held{Reason: v1alpha1.ReasonSelected, Message: fmt.Sprintf("PrometheusJmxExporter %s selects the pod.", r.Attachment.Spec.Exporter.Name)}
 	case phase == v1alpha1.PhaseJavaFound:
-		return statemachine.Held{Reason: v1alpha1.ReasonJVMIdentified, Message: strings.Join(slices.Concat(describe(chosen), r.throughDoors(), skipped(r.skips()), r.stopping()), " ")}
+		return statemachine.Held{Reason: v1alpha1.ReasonJVMIdentified, Message: strings.Join(slices.Concat(describe(chosen), r.reached(), skipped(r.skips()), r.stopping()), " ")}
 	case phase == v1alpha1.PhaseStaged && adopted:
 		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: "Nothing is staged; the stock exporter is adopted as it is."}
 	case phase == v1alpha1.PhaseStaged:
@@ -84,10 +84,15 @@ func warnings(processes []*v1alpha1.JavaProcess) []string {
 
 func exposed(chosen []*v1alpha1.JavaProcess) string {
 	message := fmt.Sprintf("/metrics answers on port %s and is listed in an EndpointSlice.", ports(chosen))
-	if slices.ContainsFunc(chosen, func(p *v1alpha1.JavaProcess) bool {
-		return p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
-	}) {
-		message += " The probe runs inside the pod because the operator cannot reach the endpoint; a NetworkPolicy or service mesh may block Prometheus, too. A JVM that is replaced while its container runs is detected when the pod becomes ready again, or at the next change."
+	from := func(from v1alpha1.CheckedFrom) bool {
+		return slices.ContainsFunc(chosen, func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && p.Endpoint.CheckedFrom == from })
+	}
+	const blocked = " because the operator cannot reach the endpoint; a NetworkPolicy or service mesh may block Prometheus, too. A JVM that is replaced while its container runs is detected when the pod becomes ready again, or at the next change."
+	switch {
+	case from(v1alpha1.CheckedFromPod):
+		message += " The probe runs inside the pod" + blocked
+	case from(v1alpha1.CheckedFromNode):
+		message += " The node agent checks that the JVM listens there, and requests nothing," + blocked
 	}
 	return message
 }
@@ -103,19 +108,36 @@ func containersOf(processes []*v1alpha1.JavaProcess) string {
 	return strings.Join(names, ", ")
 }
 
-// throughDoors lists the containers that are reached through ephemeral containers, and
-// why.
-func (r Record) throughDoors() []string {
+// reached lists the containers that are reached by another transport than exec, or by exec
+// in place of another one, and why.
+func (r Record) reached() []string {
 	var sentences []string
 	for _, c := range r.Status().Containers {
-		if !ThroughDoor(&c) || c.Reason != "" {
+		by := ""
+		switch c.Transport {
+		case v1alpha1.TransportEphemeralContainer:
+			by = "through an ephemeral container"
+		case v1alpha1.TransportNode:
+			by = "by the node agent on node " + r.Status().NodeName
+		default:
+			by = "by exec"
+		}
+		why := because(c.TransportReason)
+		if c.Reason != "" || why == "" && (c.Transport == "" || c.Transport == v1alpha1.TransportExec) {
 			continue
 		}
-		why := ""
-		if c.TransportReason != "" {
-			why = " (exec: " + c.TransportReason + ")"
-		}
-		sentences = append(sentences, fmt.Sprintf("Container %s is reached through an ephemeral container%s.", c.Name, why))
+		sentences = append(sentences, fmt.Sprintf("Container %s is reached %s%s.", c.Name, by, why))
 	}
 	return sentences
+}
+
+// because returns why another transport was not taken: which one, and the reason.
+func because(reason string) string {
+	switch reason {
+	case "":
+		return ""
+	case v1alpha1.ReasonNoShell, v1alpha1.ReasonHelperNotExecutable:
+		return " (exec: " + reason + ")"
+	}
+	return " (node agent: " + reason + ")"
 }

@@ -16,8 +16,9 @@ import (
 // an ephemeral container from now on. Mode Preflight adds none, so this may become true
 // when that mode ends.
 func (s *Situation) takesDoor(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
+	way := s.wayTo(entry)
 	return s.transport() == v1alpha1.TransportAuto && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
-		!record.ThroughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c)
+		(way == "" || way == v1alpha1.TransportExec) && ExecCannot(entry.Reason) && s.matters(c)
 }
 
 // takesAnyDoor reports whether any container is reached through an ephemeral container from
@@ -57,10 +58,7 @@ func (s *Situation) matters(c pod.Container) bool {
 // doorClosed returns why no ephemeral container may be added now; nil if it may. Adding
 // one changes the pod for good, and takes a rollout slot like a load.
 func (s *Situation) doorClosed(at transport.Container) *statemachine.Outcome {
-	attached := func(p *v1alpha1.JavaProcess) bool {
-		return p.ContainerID == at.ID && (record.MayHaveAgent(p) || p.Staged != nil)
-	}
-	if at.Transport != v1alpha1.TransportEphemeralContainer || s.Find(attached) != nil {
+	if at.Transport != v1alpha1.TransportEphemeralContainer || s.hasAgent(at.ID) {
 		return nil
 	}
 	if outcome := s.restarted(at.Name, at.ID); outcome != nil {

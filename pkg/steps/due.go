@@ -124,7 +124,7 @@ func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Dura
 		return -1
 	}
 	unreachable := func(p *v1alpha1.JavaProcess) bool {
-		return p.Container == entry.Name && p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
+		return p.Container == entry.Name && p.Endpoint != nil && p.Endpoint.CheckedFrom.Beyond()
 	}
 	hash := fnv.New32a()
 	hash.Write([]byte(s.Pod.UID))

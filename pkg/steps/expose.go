@@ -47,16 +47,17 @@ func (e Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	return record.Done()
 }
 
-// probe probes from the operator, or from within the pod if the operator cannot reach
-// it.
+// probe probes from the operator, or has the helper check the endpoint if the operator cannot
+// reach it: from within the pod, or from the node, where a node agent has nothing of the pod's
+// network.
 func (e Expose) probe(ctx context.Context, j *JVM) (v1alpha1.CheckedFrom, error) {
 	err := e.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process)
 	if !errors.Is(err, probe.ErrUnreachable) {
 		return v1alpha1.CheckedFromOperator, err
 	}
 	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: probe.Path(j.Process), TLS: record.Secured(j.Process)}}
-	_, err = e.Helper.Run(ctx, j.at(), helperapi.VerbProbe, request)
-	return v1alpha1.CheckedFromPod, err
+	_, err = e.run(ctx, j.Situation, j.at(), helperapi.VerbProbe, request)
+	return j.CheckedFrom(j.Process.Container), err
 }
 
 // withdrawing reports whether an EndpointSlice still has an endpoint of the pod that

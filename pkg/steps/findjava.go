@@ -125,16 +125,16 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 		request.Rules = processRules(s.Exporter)
 	}
 	at.Transient = s.transient(c.Name)
-	report, err := f.Helper.Run(ctx, at, helperapi.VerbInspect, s.withTmp(c.Name, request))
+	report, at, err := f.Tools.inspect(ctx, s, at, s.withTmp(c.Name, request))
 	outcome := record.Done()
 	if err != nil {
-		outcome = s.withoutDoor(failed(err))
+		outcome = s.withoutNext(failed(err))
 	}
 	if outcome.Kind == statemachine.Queued {
 		return outcome
 	}
 	entry := s.InspectedOrNew(c)
-	entry.Transport = cmp.Or(at.Transport, entry.Transport)
+	s.noteWay(at)
 	if outcome.Kind != statemachine.Done {
 		s.recordContainer(entry, outcome)
 		return outcome
@@ -168,7 +168,7 @@ func (f FindJava) inspectThroughDoors(ctx context.Context, s *Situation, contain
 		if entry == nil || !s.takesDoor(c, entry) {
 			continue
 		}
-		entry.Transport, entry.TransportReason = v1alpha1.TransportEphemeralContainer, entry.Reason
+		s.takeNext(entry, v1alpha1.TransportEphemeralContainer, entry.Reason)
 		entry.Reason, entry.Message, entry.Attempt = "", "", nil
 		if outcome := f.inspect(ctx, s, c); outcome.Kind == statemachine.Queued {
 			return outcome

@@ -29,7 +29,7 @@ func (l Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 		return nil
 	}
 	if !j.serves() {
-		if err := l.Helper.Open(ctx, j.at()); err != nil {
+		if err := l.open(ctx, j.Situation, j.at()); err != nil {
 			return new(loadFailed(j, err))
 		}
 	}
@@ -58,7 +58,7 @@ func (l Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		return record.Done()
 	}
 	files, identity := j.files(), record.Fingerprint(p)
-	report, err := l.Helper.Run(ctx, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
+	report, err := l.run(ctx, j.Situation, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
 		Target:          targetOf(p),
 		MemoryHeadroom:  pod.MemoryHeadroom(j.Exporter),
 		PodMemory:       pod.MemoryFor(j.Pod, p.Container),
@@ -132,7 +132,7 @@ func (l Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	if !record.Runs(j.Pod, p) || j.untouched() {
 		return record.Done()
 	}
-	if _, err := l.Helper.Run(ctx, j.at(), helperapi.VerbUnload, helperapi.Request{Target: targetOf(p)}); err != nil {
+	if _, err := l.run(ctx, j.Situation, j.at(), helperapi.VerbUnload, helperapi.Request{Target: targetOf(p)}); err != nil {
 		outcome := failed(err)
 		if outcome.Kind == statemachine.Queued || record.MayHaveAgent(p) {
 			return outcome

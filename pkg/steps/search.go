@@ -68,17 +68,16 @@ func (s *Situation) addAgents(c pod.Container, processes []helperapi.Process) {
 // reach it and the operator has added one: the container may have been attached to that
 // way.
 func (t Tools) lookForAgents(ctx context.Context, s *Situation, c pod.Container) (*helperapi.Report, error) {
-	look := func() (*helperapi.Report, error) {
-		return t.Helper.Run(ctx, s.at(c.Name), helperapi.VerbInspect, helperapi.Request{})
+	look := func() (*helperapi.Report, transport.Container, error) {
+		return t.inspect(ctx, s, s.at(c.Name), helperapi.Request{})
 	}
-	report, err := look()
+	report, at, err := look()
 	if s.transport() == v1alpha1.TransportAuto && ExecCannot(reasonOf(err)) && len(transport.Doors(s.Pod)) > 0 {
 		s.InspectedOrNew(c).Transport = v1alpha1.TransportEphemeralContainer
-		report, err = look()
+		report, at, err = look()
 	}
-	at := s.at(c.Name)
 	if err == nil && at.Transport == v1alpha1.TransportEphemeralContainer && s.noteUser(at, s.InspectedOrNew(c), report.Processes) {
-		report, err = look()
+		report, _, err = look()
 	}
 	return report, err
 }

@@ -39,6 +39,8 @@ type Situation struct {
 	// unsearched reports whether FindAgents could not search all containers in this
 	// reconcile.
 	unsearched bool
+	// withoutNode has the containers that the node agent did not serve in this reconcile.
+	withoutNode map[string]bool
 }
 
 // Observed is what a reconcile of one pod has read. Nothing in it changes before the next
@@ -60,6 +62,8 @@ type Observed struct {
 	// ProvenOnly reports whether the rollout of the pod's revision is paused or halted, or
 	// another one is being rolled out: the grant holds only for containers that have proven it.
 	ProvenOnly bool
+	// NodeAgent is the node agent on the pod's node.
+	NodeAgent NodeAgent
 	// Published are the endpoints of this pod in the operator's EndpointSlices.
 	Published []PublishedEndpoint
 	// EndpointHealth has the results of the last health checks of endpoints, and of the
@@ -81,7 +85,7 @@ type Observed struct {
 type Operator struct {
 	// Artifacts are the files that the operator copies into containers.
 	Artifacts *Artifacts
-	// Transport is the transport that the operator may use; both if it is empty or Auto.
+	// Transport is the transport that the operator may use; all if it is empty or Auto.
 	Transport v1alpha1.Transport
 	// Protection lists what the operator attaches to only if its flags allow it.
 	Protection pod.Protection
@@ -110,7 +114,7 @@ func (s *Situation) Key() string {
 	}
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
-		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], pod.Foreign(s.Pod, pod.Annotations()),
+		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.NodeAgent.key(TransportOf(s.Exporter.Spec.Transport, s.Transport)), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], pod.Foreign(s.Pod, pod.Annotations()),
 		s.Protection.Pod(s.Pod), refused,
 		// A different version of the operator may handle what this one cannot.
 		s.Artifacts.Command(),

@@ -42,7 +42,7 @@ func (t Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 			return failed(err)
 		}
 		request := j.withTmp(j.Process.Container, helperapi.Request{Target: targetOf(j.Process), Files: files(missing), MemoryHeadroom: pod.MemoryHeadroom(j.Exporter), PodMemory: pod.MemoryFor(j.Pod, j.Process.Container)})
-		if _, err := t.Helper.Run(ctx, j.at(), helperapi.VerbStage, request, missing...); err != nil {
+		if _, err := t.run(ctx, j.Situation, j.at(), helperapi.VerbStage, request, missing...); err != nil {
 			return failed(err)
 		}
 		j.foundFiles(j.Process.Container, files(j.blobs()))
@@ -62,7 +62,7 @@ func (Stage) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 func (t Stage) missing(ctx context.Context, j *JVM) ([]transport.Blob, error) {
 	present, known := j.present[j.Process.Container]
 	if !known {
-		report, err := t.Helper.Run(ctx, j.at(), helperapi.VerbInspect, helperapi.Request{Files: files(j.blobs())})
+		report, err := t.run(ctx, j.Situation, j.at(), helperapi.VerbInspect, helperapi.Request{Files: files(j.blobs())})
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,40 +13,19 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// TransportOf returns the transport for an exporter that asks for one, limited by the
-// transport that the operator is allowed to use. The result is Auto if each container
-// decides.
-func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
-	if asked == "" || asked == v1alpha1.TransportAuto {
-		return cmp.Or(allowed, v1alpha1.TransportAuto)
-	}
-	return asked
-}
-
-// transport returns the transport to the pod. A pod that is being detached is reached by
-// any transport that the operator may use.
-func (s *Situation) transport() v1alpha1.Transport {
-	if s.Exporter == nil {
-		return TransportOf("", s.Transport)
-	}
-	return TransportOf(s.Exporter.Spec.Transport, s.Transport)
-}
-
 // at returns a container of the pod as a target for the helper, with the transport to
-// use: that of exporter and operator or, if they leave it open, that of the record.
+// use.
 func (s *Situation) at(name string) transport.Container {
-	at := Target(s.Pod, name)
-	if entry := s.Inspected(name); entry != nil {
-		at.Transport, at.User = entry.Transport, parseUser(entry.User)
+	at, entry := Target(s.Pod, name), s.Inspected(name)
+	if entry != nil {
+		at.User = parseUser(entry.User)
 	}
+	at.Transport = s.wayTo(entry)
 	if here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == at.ID }); len(here) > 0 {
 		at.JVMUser = &transport.User{UID: here[0].UID, GID: here[0].GID} // the primary one comes first
 	}
 	at.Last, at.Origin = s.Exporter == nil, s.origin()
 	at.Transient = s.Exporter == nil // the container may have been replaced, and nothing of this one would detach it again
-	if way := s.transport(); way != v1alpha1.TransportAuto {
-		at.Transport = way
-	}
 	return at
 }
 
@@ -80,28 +58,25 @@ func RequesterName(exporter *v1alpha1.PrometheusJmxExporter) string {
 // operator may not use; nil otherwise.
 func (s *Situation) transportForbidden() *statemachine.Outcome {
 	way := s.transport()
-	if allowed := TransportOf("", s.Transport); allowed == v1alpha1.TransportAuto || allowed == way {
+	allowed := TransportOf("", s.Transport)
+	if allowed == v1alpha1.TransportAuto || allowed == way {
 		return nil
 	}
-	return new(record.NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(way)))
+	return new(record.NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(allowed, way)))
 }
 
-// ExecCannot reports whether an ephemeral container is used instead of exec for this
-// reason: it needs no shell and executes nothing in the container. A denied exec is not
-// such a reason, since a policy would also deny the exec into the ephemeral container.
-func ExecCannot(reason string) bool {
-	return reason == v1alpha1.ReasonNoShell || reason == v1alpha1.ReasonHelperNotExecutable
-}
-
-// withoutDoor adds to the Outcome of an inspection what to do if exec cannot reach the
-// container: if the operator may only use exec, if the exporter asks only for exec, or
-// what happens after mode Preflight.
-func (s *Situation) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
+// withoutNext adds to the Outcome of an inspection what to do if a transport cannot reach
+// the container: if the operator may only use exec, if the exporter asks only for exec, or
+// what happens after mode Preflight; and where a node agent would reach it.
+func (s *Situation) withoutNext(o statemachine.Outcome) statemachine.Outcome {
+	way := s.transport()
 	switch {
+	case nodeHelps(o.Reason) && way != v1alpha1.TransportNode && TransportOf("", s.Transport) == v1alpha1.TransportAuto:
+		o.Message += " A node agent (config/node, with spec.transport Auto or Node) needs neither an exec into the pod nor an ephemeral container."
 	case !ExecCannot(o.Reason):
 	case s.Transport == v1alpha1.TransportExec:
 		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with the exporter's selector."
-	case s.transport() == v1alpha1.TransportExec:
+	case way == v1alpha1.TransportExec:
 		o.Message += " Set spec.transport to Auto to use an ephemeral container, which executes nothing in this one."
 	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
 		o.Message += " Mode Attach uses an ephemeral container."

@@ -24,10 +24,13 @@ func NewPresent(streams Streams) *Present {
 }
 
 // Open implements Dialer. It fails with ReasonHelperFailed if there is no helper in the
-// container, and with ReasonDoorPending if no door of the container runs.
+// container, as where the operator uses a node agent, and with ReasonDoorPending if no door of the container runs.
 func (p *Present) Open(ctx context.Context, in Container) (Session, error) {
-	if in.Transport == v1alpha1.TransportEphemeralContainer {
+	switch in.Transport {
+	case v1alpha1.TransportEphemeralContainer:
 		return p.openDoor(ctx, in)
+	case v1alpha1.TransportNode:
+		return nil, &Error{Reason: v1alpha1.ReasonHelperFailed, Message: fmt.Sprintf("Container %s is reached by the node agent, which leaves no helper in it, and serves the operator only.", in.Name)}
 	}
 	s, err := p.exec.start(ctx, in, []string{"sh", "-c", presentScript}, p.exec.greet)
 	if exitCode(err) == exitHelperMissing {

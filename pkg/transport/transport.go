@@ -19,18 +19,26 @@ func (w Ways) Open(ctx context.Context, in Container) (Session, error) {
 	way := cmp.Or(in.Transport, v1alpha1.TransportExec)
 	dialer, ok := w[way]
 	if !ok {
-		return nil, &Error{Reason: v1alpha1.ReasonTransportForbidden, Message: Forbidden(way)}
+		return nil, &Error{Reason: v1alpha1.ReasonTransportForbidden, Message: Forbidden(w.allowed(), way)}
 	}
 	return dialer.Open(ctx, in)
 }
 
-// Forbidden returns the message for a transport that the operator's flag rules out.
-func Forbidden(way v1alpha1.Transport) string {
-	other := v1alpha1.TransportExec
-	if way == other {
-		other = v1alpha1.TransportEphemeralContainer
+// allowed returns the value of the operator's flag that these ways follow from.
+func (w Ways) allowed() v1alpha1.Transport {
+	if len(w) != 1 {
+		return v1alpha1.TransportAuto
 	}
-	return fmt.Sprintf("The operator runs with --transport=%s, which rules out %s: set spec.transport to Auto, or deploy the operator with both (config/default).", other, way)
+	for only := range w {
+		return only
+	}
+	return ""
+}
+
+// Forbidden returns the message for a transport that the operator's flag --transport, which
+// has the value allowed, rules out.
+func Forbidden(allowed, way v1alpha1.Transport) string {
+	return fmt.Sprintf("The operator runs with --transport=%s, which rules out %s: set spec.transport to Auto, or deploy the operator with all transports (config/default).", allowed, way)
 }
 
 // Dialer opens sessions. Implementations are safe for concurrent use. Open returns in

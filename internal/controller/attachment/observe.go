@@ -125,7 +125,7 @@ func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, s
 	v := &visit{Reconciler: r, persisted: persisted, Situation: &steps.Situation{
 		Observed: steps.Observed{
 			Operator: steps.Operator{Artifacts: r.Artifacts, Transport: r.Transport, Protection: r.Protection, HealthChecks: r.Health.Enabled()},
-			Pod:      of, Begun: begun, Time: now, Now: metav1.NewTime(now).Rfc3339Copy(),
+			Pod:      of, NodeAgent: r.nodeAgent(of.Spec.NodeName), Begun: begun, Time: now, Now: metav1.NewTime(now).Rfc3339Copy(),
 		},
 		Record: record.Record{Attachment: attachment},
 		State:  steps.PodState(begun),
@@ -151,7 +151,7 @@ func (v *visit) examine(ctx context.Context) {
 			continue
 		case check.Err == nil:
 			health := steps.Health{}
-			if p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
+			if p.Endpoint.CheckedFrom.Beyond() {
 				health.CheckedFrom = v1alpha1.CheckedFromOperator
 			}
 			if check.ConfigSHA256 == p.ConfigSHA256 { // else a load has said more since
@@ -159,7 +159,7 @@ func (v *visit) examine(ctx context.Context) {
 			}
 			v.EndpointHealth[id] = health
 			continue
-		case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
+		case p.Endpoint.CheckedFrom.Beyond():
 			continue // as before
 		}
 		health := steps.Health{
@@ -169,7 +169,7 @@ func (v *visit) examine(ctx context.Context) {
 			Served:  check.Served,
 		}
 		if health.Finding == steps.FindingServing && !health.Foreign { // what keeps the operator out would be examined for ever
-			health.CheckedFrom = v1alpha1.CheckedFromPod
+			health.CheckedFrom = v.CheckedFrom(p.Container)
 		}
 		ctrl.LoggerFrom(ctx).Info("health check failed", "container", p.Container, "port", p.Endpoint.Port, "error", check.Err, "finding", health.Finding)
 		v.EndpointHealth[id] = health

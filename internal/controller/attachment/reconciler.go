@@ -28,7 +28,7 @@ type Session interface {
 // Sessions opens a Session for a reconcile; this alone executes nothing.
 type Sessions func() Session
 
-// Reconciler reconciles JmxAttachments. All fields but Transport and Protection are
+// Reconciler reconciles JmxAttachments. All fields but Transport, NodeAgents and Protection are
 // required.
 type Reconciler struct {
 	Reader client.Reader
@@ -37,9 +37,11 @@ type Reconciler struct {
 	Writer    *records.Writer
 	Source    *source.Source
 	Artifacts *steps.Artifacts
-	// Transport is the transport that the operator may use; both if it is empty or Auto.
+	// Transport is the transport that the operator may use; all if it is empty or Auto.
 	Transport v1alpha1.Transport
-	Sessions  Sessions
+	// NodeAgents knows the node agents; nil if the operator uses none.
+	NodeAgents NodeAgents
+	Sessions   Sessions
 	// Limits limits concurrent probes, and announces capacity to pods that wait for a
 	// Session or a probe.
 	Limits Limits

@@ -33,7 +33,8 @@ const name = "jmxattachment"
 
 // Setup adds the Reconciler to the manager, with its event sources: the record (except
 // its status, which only this controller writes), the pod, exporters of the namespace,
-// their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
+// their ConfigMaps, the EndpointSlices, health checks, capacity for
+// execs, and node agents.
 func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate, concurrent int) error {
 	cache := mgr.GetCache()
 	// An exec may take more than a minute, and a walk may need several.
@@ -41,7 +42,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate, concurrent int) 
 	if err := mgr.AddHealthzCheck(name, queue.Check); err != nil {
 		return err
 	}
-	return ctrl.NewControllerManagedBy(mgr).
+	build := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(0, ofPod))).
@@ -50,9 +51,11 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate, concurrent int) 
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
 		WatchesRawSource(r.Health.Source()).
 		WatchesRawSource(r.room(queue.Stalls)).
-		WatchesRawSource(queue.Source()).
-		WithOptions(queue.Options()).
-		Complete(queue.Reconciler(r))
+		WatchesRawSource(queue.Source())
+	if r.NodeAgents != nil {
+		build.WatchesRawSource(agentsReady{r})
+	}
+	return build.WithOptions(queue.Options()).Complete(queue.Reconciler(r))
 }
 
 func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {

@@ -166,8 +166,8 @@ func (m member) warns() bool {
 func (m member) transport() v1alpha1.Transport {
 	for _, p := range m.attachment.Status.Processes {
 		for _, c := range m.attachment.Status.Containers {
-			if c.Name == p.Container && c.Transport == v1alpha1.TransportEphemeralContainer {
-				return c.Transport
+			if c.Name == p.Container {
+				return cmp.Or(c.Transport, v1alpha1.TransportExec)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (m member) takesDoor(transport v1alpha1.Transport) bool {
 		return false
 	}
 	return transport == v1alpha1.TransportEphemeralContainer ||
-		transport != v1alpha1.TransportExec && slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
+		transport == v1alpha1.TransportAuto && slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
 			return steps.ExecCannot(c.Reason)
 		})
 }

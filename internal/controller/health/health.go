@@ -234,7 +234,7 @@ func (c *Checker) due(l lane) map[types.NamespacedName][]v1alpha1.JavaProcess {
 
 // silent reports whether the endpoint did not answer the last check.
 func (t *tracked) silent() bool {
-	return t.misses > 0 || t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
+	return t.misses > 0 || t.process.Endpoint.CheckedFrom.Beyond()
 }
 
 // examinedMisses is the number of consecutive misses before a silent endpoint is
@@ -263,7 +263,7 @@ func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, noti
 	t.due = now.Add(c.pause(&t.process, t.misses))
 	notices = t.news(notices, now)
 	t.check = nil
-	if t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
+	if t.process.Endpoint.CheckedFrom.Beyond() {
 		isNew = err == nil
 	} else {
 		isNew = errors.Is(err, probe.ErrForeign) || t.misses >= examinedMisses
@@ -288,7 +288,7 @@ func (t *tracked) news(notices *helperapi.Notices, now time.Time) *helperapi.Not
 // reach from within the pod. It has jitter.
 func (c *Checker) pause(p *v1alpha1.JavaProcess, misses int32) time.Duration {
 	switch {
-	case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
+	case p.Endpoint.CheckedFrom.Beyond():
 		return wait.Jitter(maxPause, 0.1)
 	case misses == 1:
 		return min(wait.Jitter(c.interval/2, 1), maxPause)

@@ -25,10 +25,12 @@ type InspectedContainerApplyConfiguration struct {
 	// ready again, it is not inspected again as long as health checks reach its
 	// endpoints, because they detect a replaced JVM.
 	Ready *bool `json:"ready,omitempty"`
-	// transport is how the operator reaches the container; absent for Exec.
+	// transport is how the operator reaches the container; absent for Exec, unless that
+	// was asked for or took the place of another transport.
 	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
-	// transportReason is the reason of the failed exec because of which Auto chose
-	// EphemeralContainer.
+	// transportReason is why Auto chose this transport and not the one that it prefers:
+	// the reason why that could not reach the container. A node agent that refused the
+	// container is not asked again about this instance of it.
 	TransportReason *string `json:"transportReason,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
 	// container first ran as a different one.

@@ -18,8 +18,8 @@ type PreflightApplyConfiguration struct {
 	Reasons []PreflightReasonApplyConfiguration `json:"reasons,omitempty"`
 	// reasonsOmitted counts the pods whose reasons are not listed.
 	ReasonsOmitted *int32 `json:"reasonsOmitted,omitempty"`
-	// transports counts the pods by transport: attachable pods, and pods without a
-	// shell, which need an EphemeralContainer. Preflight adds no ephemeral containers,
+	// transports counts the pods by transport: attachable pods, and pods that neither a
+	// node agent nor an exec reaches, which need an EphemeralContainer. Preflight adds no ephemeral containers,
 	// so it does not know what runs in the latter.
 	Transports []TransportCountApplyConfiguration `json:"transports,omitempty"`
 	// memory is the memory found free below the memory limits.

@@ -47,8 +47,10 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	Processes []ProcessRuleApplyConfiguration `json:"processes,omitempty"`
 	// transport is how the operator reaches containers. Exec runs its helper in the
 	// container itself, which needs a shell. EphemeralContainer runs it in an additional
-	// ephemeral container, which Kubernetes never removes from the pod's spec. Auto uses
-	// Exec if it works, and EphemeralContainer otherwise.
+	// ephemeral container, which Kubernetes never removes from the pod's spec. Node has
+	// the operator's node agent run it on the node, which executes nothing in the pod; it
+	// needs the component config/node. Auto uses Node where the pod's node has a node
+	// agent that is ready, else Exec if it works, and EphemeralContainer otherwise.
 	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
 	// allowSharedTmp allows attaching even if other users may replace files in the JVM's
 	// /tmp: it has no sticky bit, and processes of other users run in the container, or

@@ -1,0 +1,42 @@
+package steps
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// TransportOf returns the transport for an exporter that asks for one, limited by the
+// transport that the operator is allowed to use. The result is Auto if each container
+// decides.
+func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
+	if asked == "" || asked == v1alpha1.TransportAuto {
+		return cmp.Or(allowed, v1alpha1.TransportAuto)
+	}
+	return asked
+}
+
+// NodeAgent is what is known of the node agent on a pod's node. The zero NodeAgent means that
+// there is none.
+type NodeAgent struct {
+	// Ready reports whether it can be asked.
+	Ready bool
+	// Awaited reports whether it is not ready, and was a short time ago, as during its update.
+	Awaited bool
+	// UID is that of its pod, if it is ready.
+	UID types.UID
+}
+
+// key returns what of the node agent an attempt depends on that uses the transport. A restart
+// of the agent changes nothing for Auto.
+func (a NodeAgent) key(way v1alpha1.Transport) string {
+	switch {
+	case way == v1alpha1.TransportNode:
+		return string(a.UID)
+	case way == v1alpha1.TransportAuto && (a.Ready || a.Awaited):
+		return "node agent"
+	}
+	return ""
+}
