@@ -22,7 +22,9 @@ type bench struct {
 	Client               client.WithWatch
 	controlPlane, worker *node
 	operatorPod          corev1.Pod
-	hadCRDs, deployed    bool
+	// agentPod is the node agent's on the worker.
+	agentPod          corev1.Pod
+	hadCRDs, deployed bool
 	// counted is what the operator had done before it is measured.
 	counted counts
 }
@@ -167,7 +169,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // spent reads all clocks.
 func (b *bench) spent(ctx context.Context, pods []corev1.Pod) (reading, error) {
-	asked := Asked{Operator: string(b.operatorPod.UID)}
+	asked := Asked{Operator: []string{string(b.operatorPod.UID), string(b.agentPod.UID)}}
 	for _, pod := range pods {
 		asked.Applications = append(asked.Applications, string(pod.UID))
 	}

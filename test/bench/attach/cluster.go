@@ -19,6 +19,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -145,21 +146,30 @@ func (b *bench) apply(ctx context.Context) error {
 	return b.Client.Create(ctx, rules)
 }
 
-// findOperator waits for the operator, and notes which pod it is.
+// findOperator waits for the operator and the node agent, and notes which pods they are.
 func (b *bench) findOperator(ctx context.Context) error {
 	return until(ctx, func(ctx context.Context) error {
-		pods, err := b.readyPods(ctx, "app.kubernetes.io/name", operatorName, 1)
+		agents, err := b.readyPods(ctx, "app.kubernetes.io/component=node-agent", 1)
+		if err != nil {
+			return err
+		}
+		pods, err := b.readyPods(ctx, "app.kubernetes.io/name="+operatorName+",app.kubernetes.io/component!=node-agent", 1)
 		if err == nil {
-			b.operatorPod = pods[0]
+			b.agentPod, b.operatorPod = agents[0], pods[0]
 		}
 		return err
 	})
 }
 
-// readyPods are the pods with a label, if there are exactly so many and all are Ready.
-func (b *bench) readyPods(ctx context.Context, key, value string, count int) ([]corev1.Pod, error) {
+// readyPods are the pods that a selector selects, if there are exactly so many and all are
+// Ready.
+func (b *bench) readyPods(ctx context.Context, selector string, count int) ([]corev1.Pod, error) {
+	selects, err := labels.Parse(selector)
+	if err != nil {
+		return nil, err
+	}
 	var pods corev1.PodList
-	if err := b.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{key: value}); err != nil {
+	if err := b.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selects}); err != nil {
 		return nil, err
 	}
 	ready := 0
@@ -171,7 +181,7 @@ func (b *bench) readyPods(ctx context.Context, key, value string, count int) ([]
 		}
 	}
 	if len(pods.Items) != count || ready != count {
-		return nil, fmt.Errorf("%d of %d pods with %s=%s are ready, %d are there", ready, count, key, value, len(pods.Items))
+		return nil, fmt.Errorf("%d of %d pods with %s are ready, %d are there", ready, count, selector, len(pods.Items))
 	}
 	return pods.Items, nil
 }
@@ -182,7 +192,7 @@ func (b *bench) scale(ctx context.Context, count int) (pods []corev1.Pod, err er
 		return nil, err
 	}
 	return pods, until(ctx, func(ctx context.Context) (err error) {
-		pods, err = b.readyPods(ctx, "app", "dummyapp", count)
+		pods, err = b.readyPods(ctx, "app=dummyapp", count)
 		return err
 	})
 }

@@ -69,14 +69,13 @@ type Spent struct {
 	Node, Pods time.Duration
 	// Applications are the groups of the pods asked for, Java the JVMs in there.
 	Applications, Java time.Duration
-	// Operator is that pod's group; Kubelet is the process, and Self this one.
+	// Operator are the groups of its pods; Kubelet is the process, and Self this one.
 	Operator, Kubelet, Self time.Duration
 }
 
 // Asked are the UIDs of the pods that Spent is about.
 type Asked struct {
-	Applications []string
-	Operator     string
+	Applications, Operator []string
 }
 
 // Spent reads the control groups and clocks of processes.
@@ -106,8 +105,9 @@ func (in *Inside) Spent(asked Asked, spent *Spent) error {
 	spent.At = time.Now()
 	spent.Node, failed[0] = cpuOf(in.groups.root)
 	spent.Pods, failed[1] = cpuOf(all)
-	if asked.Operator != "" {
-		spent.Operator, failed[2] = cpuOf(pods[asked.Operator])
+	for _, uid := range asked.Operator {
+		used, err := cpuOf(pods[uid])
+		spent.Operator, failed[2] = spent.Operator+used, errors.Join(failed[2], err)
 	}
 	if in.kubelet != 0 {
 		spent.Kubelet, failed[3] = cputime.Of(in.kubelet)

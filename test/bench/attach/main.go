@@ -42,7 +42,7 @@ type options struct {
 
 // What a whole run is: its tables are those of docs/performance.md.
 const (
-	allWays                = "abcdef"
+	allWays                = "abcdefgh"
 	wholePods, wholeRounds = 20, 3
 )
 
@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&o.pods, "pods", wholePods, "`number` of pods, with one JVM each")
 	flag.IntVar(&o.rounds, "rounds", wholeRounds, "`number` of times that each way is measured")
 	flag.IntVar(&o.parallel, "parallel", 4, "`number` of pods that each way but the operator works on at once")
-	flag.StringVar(&o.ways, "ways", allWays, "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator, the operator with one pod, the operator by ephemeral containers")
+	flag.StringVar(&o.ways, "ways", allWays, "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator by exec, the same with one pod, by ephemeral containers, by node agent, the same with one pod")
 	flag.StringVar(&o.stock, "stock", "", "`jar` of the stock exporter; empty: what agent/stock fetches")
 	flag.StringVar(&o.operator, "operator", "", "`image` of the operator; empty: the one of config/manager")
 	flag.StringVar(&o.page, "page", "", "`file` to write the tables of a whole run into; empty: print them only")

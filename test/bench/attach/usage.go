@@ -10,7 +10,8 @@ type usage struct {
 	jvms, container time.Duration
 	// containerd is the rest of the node: containerd, its shims, runc.
 	containerd, kubelet, controlPlane time.Duration
-	// attacher is who attaches: the operator's pod, kubectl, or the program in the node.
+	// attacher is who attaches: the operator's pod and its node agent, kubectl, or the program
+	// in the node.
 	attacher time.Duration
 }
 

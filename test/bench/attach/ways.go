@@ -20,9 +20,11 @@ func waysOf(letters string) (ways []way, err error) {
 		'a': {letter: "a", name: "the ancestor's steps by kubectl", attach: eachPod(ancestor)},
 		'b': {letter: "b", name: "one exec a pod by kubectl", attach: eachPod(oneExec)},
 		'c': {letter: "c", name: "the floor, from the host", prepare: stage, attach: eachPod(loadFromOutside)},
-		'd': {letter: "d", name: "the operator", prepare: countBefore, attach: operate(v1alpha1.TransportExec), finish: countAfter},
-		'e': {letter: "e", name: "the operator, one pod alone", pods: 1, prepare: countBefore, attach: operate(v1alpha1.TransportExec), finish: countAfter},
+		'd': {letter: "d", name: "the operator, exec", prepare: countBefore, attach: operate(v1alpha1.TransportExec), finish: countAfter},
+		'e': {letter: "e", name: "the operator, exec, one pod alone", pods: 1, prepare: countBefore, attach: operate(v1alpha1.TransportExec), finish: countAfter},
 		'f': {letter: "f", name: "the operator, ephemeral containers", prepare: countBefore, attach: operate(v1alpha1.TransportEphemeralContainer), finish: countAfter},
+		'g': {letter: "g", name: "the operator, node agent", prepare: countBefore, attach: operate(v1alpha1.TransportNode), finish: countAfter},
+		'h': {letter: "h", name: "the operator, node agent, one pod alone", pods: 1, prepare: countBefore, attach: operate(v1alpha1.TransportNode), finish: countAfter},
 	}
 	for _, letter := range letters {
 		w, known := all[letter]
