@@ -12,7 +12,7 @@ import (
 
 const (
 	pods        = "kinds of pods"
-	kindsHeader = "| kind of pod or JVM | transport | outcome | what the record says |\n| --- | --- | --- | --- |\n"
+	kindsHeader = "| kind of pod or JVM | transport | outcome | by a node agent | what the record says |\n| --- | --- | --- | --- | --- |\n"
 )
 
 // updateKinds replaces the rows of the pod kinds that were tested, in the order of
@@ -30,27 +30,41 @@ func updateKinds(table, dir string) (string, error) {
 	}
 	var updated strings.Builder
 	updated.WriteString(kindsHeader)
+	byNode := map[string]kinds.Kind{}
+	for _, k := range kinds.ByNode() {
+		byNode[k.Title] = k
+	}
 	for _, k := range kinds.All() {
-		line, ok := known[k.Title]
+		// The last cell may have bars, which are escaped.
+		row := strings.SplitN(strings.TrimSuffix(strings.TrimPrefix(known[k.Title], "| "), " |\n"), " | ", 5)
+		if len(row) != 5 {
+			row = []string{k.Title, "-", "-", "-", "-"}
+		}
 		if r, run := ran[k.Name]; run {
-			line, ok = kindRow(k, r), true
+			row[1], row[2], row[4] = cmp.Or(r.Transport, "-"), outcome(k, r), message(r)
 		}
-		if !ok {
-			line = kindRow(k, kinds.Result{Transport: "-", Outcome: "-", Message: "-"})
+		if node, asked := byNode[k.Title]; !asked {
+			row[3] = "-"
+		} else if r, run := ran[node.Name]; run {
+			row[3] = outcome(node, r)
 		}
-		updated.WriteString(line)
+		updated.WriteString("| " + strings.Join(row, " | ") + " |\n")
 	}
 	return updated.String(), nil
 }
 
-func kindRow(k kinds.Kind, r kinds.Result) string {
-	outcome := r.Outcome
-	if k.Reason != "" && outcome == k.Reason {
-		outcome = fmt.Sprintf("[%s](troubleshooting.md#%s)", outcome, strings.ToLower(outcome))
+// outcome is the cell of what became of a kind.
+func outcome(k kinds.Kind, r kinds.Result) string {
+	if k.Reason != "" && r.Outcome == k.Reason {
+		return fmt.Sprintf("[%s](troubleshooting.md#%s)", r.Outcome, strings.ToLower(r.Outcome))
 	}
+	return r.Outcome
+}
+
+// message is the cell of what the record says.
+func message(r kinds.Result) string {
 	// A line break would end the table, a bar the cell, and < would start HTML.
-	message := strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;").Replace(r.Message)
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", k.Title, cmp.Or(r.Transport, "-"), outcome, message)
+	return strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;").Replace(r.Message)
 }
 
 // kindEvents returns the results by the kind's name, from the events of go test -json.

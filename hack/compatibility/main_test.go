@@ -55,24 +55,31 @@ func TestTablesAreComplete(t *testing.T) {
 func TestUpdateKinds(t *testing.T) {
 	dir := t.TempDir()
 	k := kinds.All()[1]
-	text, err := json.Marshal(kinds.Result{Kind: k.Name, Transport: "Exec", Outcome: "Annotated", Message: "a | b < c\nd"})
-	if err != nil {
+	var events strings.Builder
+	for _, result := range []kinds.Result{
+		{Kind: k.Name, Transport: "Exec", Outcome: "Annotated", Message: "a | b < c\nd"},
+		{Kind: kinds.ByNode()[1].Name, Transport: "Node", Outcome: "Staged", Message: "ignored"},
+	} {
+		text, err := json.Marshal(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := json.Marshal(map[string]string{"Action": "attr", "Key": kinds.Attribute, "Value": string(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events.WriteString(string(event) + "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "e2e.json"), []byte(events.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	event, err := json.Marshal(map[string]string{"Action": "attr", "Key": kinds.Attribute, "Value": string(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "e2e.json"), event, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	first := "| " + kinds.All()[0].Title + " | kept | kept | kept |\n"
-	table, err := updateKinds(kindsHeader+first+"| gone | a | b | c |\n", dir)
+	first := "| " + kinds.All()[0].Title + " | kept | kept | kept | kept |\n"
+	table, err := updateKinds(kindsHeader+first+"| gone | a | b | c | d |\n", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := strings.SplitAfter(strings.TrimPrefix(table, kindsHeader), "\n")
-	want := []string{first, "| " + k.Title + " | Exec | Annotated | a \\| b &lt; c d |\n", "| " + kinds.All()[2].Title + " | - | - | - |\n"}
+	want := []string{first, "| " + k.Title + " | Exec | Annotated | Staged | a \\| b &lt; c d |\n", "| " + kinds.All()[2].Title + " | - | - | - | - |\n"}
 	if diff := cmp.Diff(want, rows[:3]); diff != "" {
 		t.Error(diff)
 	}

@@ -36,6 +36,14 @@ var (
 	helperName   = regexp.MustCompile(`jmx-attach-[0-9a-f]{12}`)
 )
 
+// Within runs tests within a step.
+func Within(tests func(t *testing.T)) features.Func {
+	return verb(func(_ context.Context, t *testing.T, _ *cluster) {
+		t.Helper()
+		tests(t)
+	})
+}
+
 // Reported asserts the transport of the only attachment, and leaves what became of
 // this kind of pod among the events of the test, for docs/compatibility.md.
 func Reported(namespace string, k kinds.Kind) features.Func {

@@ -56,8 +56,11 @@ func Loaded(namespace string, times int) features.Func {
 // mark is what the agent in a process says of itself, as the helper in the
 // container reads it, or the one in the ephemeral container beside it.
 func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*helperapi.Mark, error) {
-	if reachedBy(r, p.Container) == v1alpha1.TransportEphemeralContainer {
+	switch reachedBy(r, p.Container) {
+	case v1alpha1.TransportEphemeralContainer:
 		return c.markFromDoor(ctx, r, p)
+	case v1alpha1.TransportNode:
+		return c.markFromNode(ctx, r, p)
 	}
 	stdout, stderr, err := execAs(ctx, c.config, nil, r.Namespace, r.Spec.Pod.Name, p.Container,
 		"sh", "-c", `for helper in `+helperapi.AgentDirectory+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))

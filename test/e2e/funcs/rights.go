@@ -121,11 +121,16 @@ func (s *Suite) withoutPoliciesBeyond(kustomization string) features.Func {
 }
 
 // MayPatch waits until the operator may, or may not, patch a subresource of pods.
-func MayPatch(subresource string, may bool) features.Func {
+func MayPatch(subresource string, may bool) features.Func { return mayUse("patch", subresource, may) }
+
+// MayCreate waits until the operator may create a subresource of pods, or may not.
+func MayCreate(subresource string, may bool) features.Func { return mayUse("create", subresource, may) }
+
+func mayUse(by, subresource string, may bool) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
-		allowed, err := c.operatorMay(ctx, "patch", subresource)
+		allowed, err := c.operatorMay(ctx, by, subresource)
 		if err == nil && allowed != may {
-			err = fmt.Errorf("the operator may patch pods/%s: %t", subresource, allowed)
+			err = fmt.Errorf("the operator may %s pods/%s: %t", by, subresource, allowed)
 		}
 		return err
 	})

@@ -59,6 +59,7 @@ var containers = []Kind{
 		Files:     []string{"manifests/kinds/no-ephemeral-containers.yaml"},
 		Transport: v1alpha1.TransportEphemeralContainer,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonDoorRefused, Words: []string{"no ephemeral containers in orders"},
+		AtNode: &Ending{},
 	},
 	{
 		Name: "restricted", Title: "distroless, in a `restricted` namespace",

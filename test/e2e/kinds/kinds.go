@@ -5,6 +5,7 @@ package kinds
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -48,6 +49,15 @@ type Kind struct {
 	ProvedBy Proof
 	// Mended is another change in the place of Change, with which the pod is attached to.
 	Mended *Change
+	// AtNode is what becomes of it by a node agent, where that is another thing.
+	AtNode *Ending
+}
+
+// Ending is what becomes of a kind of pod: the fields of Kind.
+type Ending struct {
+	Phase  v1alpha1.Phase
+	Reason string
+	Words  []string
 }
 
 // Change is a change of the ordinary pod, which has a container dummyapp on Java 17
@@ -72,6 +82,39 @@ func (c Change) Port() int32 {
 
 // All are the kinds in the order of docs/compatibility.md.
 func All() []Kind { return slices.Concat(containers, filesystems, pods, jvms, processes) }
+
+// suffix ends the names of the kinds of ByNode.
+const suffix = "-node"
+
+// ByNode are the kinds as a node agent reaches them, but for those that ask for another
+// transport.
+func ByNode() []Kind {
+	var kinds []Kind
+	for _, k := range All() {
+		if strings.Contains(k.Exporter, "transport:") || k.Mended != nil && strings.Contains(k.Mended.Exporter, "transport:") {
+			continue
+		}
+		k.Name += suffix
+		k.Change = k.atNode()
+		if k.Mended != nil {
+			k.Mended = new(k.Mended.atNode())
+		}
+		if k.Transport != "" {
+			k.Transport = v1alpha1.TransportNode
+		}
+		if k.AtNode != nil {
+			k.Phase, k.Reason, k.Words = k.AtNode.Phase, k.AtNode.Reason, k.AtNode.Words
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// atNode is the change with an exporter that asks for a node agent.
+func (c Change) atNode() Change {
+	c.Exporter = strings.TrimPrefix(c.Exporter+"\ntransport: Node", "\n")
+	return c
+}
 
 // Applications is how many JVMs run the test application.
 func (k Kind) Applications() int {
