@@ -25,7 +25,7 @@ const ContainerName = "node-agent"
 // Labels of the pods of the node agents.
 const (
 	labelName, labelComponent = "app.kubernetes.io/name", "app.kubernetes.io/component"
-	nameValue, componentValue = "jmx-exporter-operator", "node-agent"
+	nameValue, componentValue = "jmx-exporter-node", "node-agent"
 )
 
 // awaited is how long a node agent that went is waited for: an update of the DaemonSet
