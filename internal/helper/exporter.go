@@ -89,8 +89,14 @@ func askExporters(ctx context.Context, exporters []exporterIn) {
 // askPort returns the port that answers like the exporter, the first one that the JVM's
 // options name; 0 if none does, or several do that are not named: other Prometheus servers
 // have the same health page.
+//
+// A node agent does not reach the exporter. It takes the first port of those that the options
+// name on which the process listens.
 func (in exporterIn) askPort(ctx context.Context) int32 {
 	ports := in.candidates()
+	if in.process.OnNode() {
+		return first(ports)
+	}
 	answers := make([]bool, len(ports))
 	var asking sync.WaitGroup
 	for i, port := range ports {
@@ -112,7 +118,7 @@ var stockArgument = regexp.MustCompile(`^(?:(?:[\w.-]+|\[.+\]):)?(\d{1,5}):`)
 // port, only that one is probed; otherwise, if a debugger listens, whose port cannot be
 // distinguished from the others, none is.
 func (in exporterIn) candidates() []int32 {
-	if !in.process.SharesNetwork() {
+	if !in.process.SharesNetwork() && !in.process.OnNode() {
 		return nil
 	}
 	ports, err := in.process.ListeningPorts()
@@ -123,8 +129,16 @@ func (in exporterIn) candidates() []int32 {
 	return slices.DeleteFunc(ports, func(port int32) bool {
 		return in.mark != nil && in.mark.Port == port ||
 			len(named) > 0 && !slices.Contains(named, port) ||
-			len(named) == 0 && in.process.Debugger
+			len(named) == 0 && (in.process.Debugger || in.process.OnNode())
 	})
+}
+
+// first returns the first port; 0 if there is none.
+func first(ports []int32) int32 {
+	if len(ports) == 0 {
+		return 0
+	}
+	return ports[0]
 }
 
 // namedPorts returns the ports in the options of stock exporters.

@@ -27,11 +27,15 @@ const (
 	maxPage = 16 << 20
 )
 
-// probe requests a page from an endpoint on the loopback address.
+// probe requests a page from an endpoint on the loopback address, which a node agent does not
+// reach: see probeOnNode.
 func probe(ctx context.Context, req helperapi.Request) error {
 	e := req.Probe
 	if e == nil || e.Port < 1 || e.Port > 65535 || !strings.HasPrefix(e.Path, "/") || strings.ContainsAny(e.Path, " \r\n\t\x00") {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "The endpoint to probe is not one.")
+	}
+	if container(req).OnNode() {
+		return probeOnNode(ctx, req)
 	}
 	return get(ctx, *e)
 }

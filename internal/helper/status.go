@@ -9,7 +9,7 @@ import (
 )
 
 // status reports the agent's mark and verifies it: it requests the metrics of a running
-// agent, or for TLS only connects.
+// agent, or for TLS only connects; a node agent only finds that the JVM listens.
 func status(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	p, err := lookup(req)
 	if err != nil {
@@ -29,7 +29,11 @@ func status(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	switch {
 	case process.Mark == nil && process.AgentJarOpen:
 		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but its mark cannot be read.")
-	case process.Mark == nil || process.Mark.State != helperapi.AgentRunning || !p.SharesNetwork():
+	case process.Mark == nil || process.Mark.State != helperapi.AgentRunning:
+		return nil
+	case container(req).OnNode():
+		return checkListening(p, process.Mark.Port)
+	case !p.SharesNetwork():
 		return nil
 	default:
 		return get(ctx, helperapi.Endpoint{Port: process.Mark.Port, Path: metricsPath, TLS: process.Mark.SecuritySHA256 != ""})

@@ -104,3 +104,6 @@ func (p Process) PIDIn() int {
 	}
 	return p.PID
 }
+
+// OnNode reports whether the process was found in a container that InPod made.
+func (p Process) OnNode() bool { return p.in.OnNode() }
