@@ -51,7 +51,12 @@ func checkPodGroup(req helperapi.Request, need int64, what string) error {
 	if !container(req).OnNode() {
 		return nil
 	}
-	memory, limited, err := cgroup.FreePodMemory(req.PodUID)
+	var memory cgroup.Memory
+	var limited bool
+	err := jvm.Outside(func() (err error) {
+		memory, limited, err = cgroup.FreePodMemory(req.PodUID)
+		return err
+	})
 	if err != nil || !limited || memory.Free >= need {
 		return nil //nolint:nilerr // see above
 	}

@@ -46,6 +46,10 @@ func (h Helper) perform(ctx context.Context, verb helperapi.Verb, req helperapi.
 	if err != nil {
 		return err
 	}
+	return asOwner(req, func() error { return h.do(ctx, verb, req, blobs, report) })
+}
+
+func (h Helper) do(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
 	switch verb {
 	case helperapi.VerbInspect:
 		return inspect(ctx, req, report)

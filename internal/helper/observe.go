@@ -70,8 +70,8 @@ func isUnreadable(reason helperapi.Reason) bool {
 func describe(p jvm.Process) helperapi.Process {
 	return helperapi.Process{
 		Target:         helperapi.Target{PID: p.PIDIn(), StartTime: p.StartTime},
-		UID:            p.UID,
-		GID:            p.GID,
+		UID:            p.UIDIn(),
+		GID:            p.GIDIn(),
 		Implementation: string(p.Implementation),
 		Vendor:         helperapi.Bounded(p.Vendor),
 		Version:        helperapi.Bounded(p.Version),

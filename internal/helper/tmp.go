@@ -32,7 +32,7 @@ func refusedTmp(req helperapi.Request, p jvm.Process) (*helperapi.Error, error) 
 	if err != nil {
 		return nil, err
 	}
-	trusted := []int{os.Geteuid(), p.UID}
+	trusted := []int{os.Geteuid(), p.UID, p.RootUID()}
 	if req.TmpMountedElsewhere && tmp.Exposed(trusted...) {
 		return helperapi.Errorf(helperapi.ReasonTmpShared, "The volume at /tmp is mounted in other containers too, and others may replace files in it (%v). %s", tmp.Mode(), tmpRemedy), nil
 	}

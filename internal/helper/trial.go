@@ -53,7 +53,9 @@ func checkTasks(ctx context.Context, p jvm.Process) error {
 // other containers. The threads are those of another process, which ends at once: Go's
 // runtime ends a process that cannot start a thread.
 //
-// Where the trial itself is not possible, it proves nothing.
+// Where the trial itself is not possible, it proves nothing. Beside a JVM of a node agent, it
+// counts for RLIMIT_NPROC and the limits of the node, and not for the pod's, which is read
+// instead (jvm.Process.TasksRefusal). In another user namespace its user has tasks of its own.
 func tryTasks(ctx context.Context, p jvm.Process) error {
 	said, stderr, err := os.Pipe()
 	if err != nil {
@@ -61,14 +63,18 @@ func tryTasks(ctx context.Context, p jvm.Process) error {
 	}
 	defer said.Close()
 	attributes := &os.ProcAttr{Env: append(os.Environ(), "GOTRACEBACK=none"), Files: []*os.File{nil, nil, stderr}, Sys: &syscall.SysProcAttr{}}
-	if p.UID != os.Geteuid() || p.GID != os.Getegid() {
+	if p.OnNode() || p.UID != os.Geteuid() || p.GID != os.Getegid() {
 		attributes.Sys.Credential = &syscall.Credential{Uid: uint32(p.UID), Gid: uint32(p.GID)}
 	}
 	limit := int64(-1)
 	if soft, limited := p.TaskLimit(); limited {
 		limit = soft
 	}
-	trial, err := os.StartProcess(trialProgram, []string{"jmx-attach", TrialCommand, strconv.Itoa(triedTasks), strconv.FormatInt(limit, 10)}, attributes)
+	var trial *os.Process
+	err = jvm.Outside(func() (err error) { // where this process may change its user
+		trial, err = os.StartProcess(trialProgram, []string{"jmx-attach", TrialCommand, strconv.Itoa(triedTasks), strconv.FormatInt(limit, 10)}, attributes)
+		return err
+	})
 	stderr.Close()
 	if errors.Is(err, syscall.EAGAIN) {
 		return errNoTask

@@ -135,7 +135,7 @@ const pending = 5 * time.Minute
 // the working directory belongs to the application.
 func (p Process) announce() (other bool, err error) {
 	name := p.announcement()
-	err = As(p.UID, p.GID, func() error {
+	err = p.As(func() error {
 		tmp, err := p.OpenTmp()
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (p Process) announcement() string { return fmt.Sprintf(".attach_pid%d", p.N
 // withdraw removes the announcement.
 func (p Process) withdraw() {
 	// A leftover is not an error: the next attacher takes an old announcement over.
-	_ = As(p.UID, p.GID, func() error {
+	_ = p.As(func() error {
 		tmp, err := p.OpenTmp()
 		if err != nil {
 			return err
@@ -207,7 +207,7 @@ func (p Process) withdraw() {
 // trusts since JDK 9.
 func (p Process) owns(info fs.FileInfo) bool {
 	uid := int(info.Sys().(*syscall.Stat_t).Uid)
-	return info.Mode().IsRegular() && (uid == p.UID || uid == 0 && Major(p.Version) != 8)
+	return info.Mode().IsRegular() && (uid == p.UID || uid == p.RootUID() && Major(p.Version) != 8)
 }
 
 // signal sends SIGQUIT after a last check of the process. The handle is opened before the
@@ -243,7 +243,7 @@ func (p Process) signal(ctx context.Context, before ...func() error) error {
 			return err
 		}
 	}
-	err = As(p.UID, p.GID, func() error {
+	err = p.As(func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {
 			return err // already listening: SIGQUIT would print all stacks
 		}

@@ -42,7 +42,7 @@ func (s Space) Free() int64 { return max(0, s.Limit-s.Used) }
 // be read.
 func (p Process) HeapAfterCollection() (Space, error) {
 	var c counters
-	err := As(p.UID, p.GID, func() error {
+	err := p.As(func() error {
 		data, err := p.counterFile()
 		if err == nil {
 			c, err = parseCounterFile(data)

@@ -39,7 +39,7 @@ func readRegular(root *os.Root, name string) (string, error) {
 // after the JVM exits.
 func (p Process) OpenTmp() (*os.Root, error) {
 	var tmp *os.Root
-	err := As(p.UID, p.GID, func() (err error) {
+	err := p.As(func() (err error) {
 		if p.sharesFiles() { // here, /tmp may be a link within our root
 			tmp, err = os.OpenRoot("/tmp")
 		} else {
@@ -169,7 +169,7 @@ func openFile(name string, info fs.FileInfo) OpenFile {
 // eachOpenFile visits the process' open files, as its user: link is the path in
 // proc_pid_fd(5) through which the file can be opened, and name its name.
 func (p Process) eachOpenFile(visit func(link, name string) error) error {
-	err := As(p.UID, p.GID, func() error {
+	err := p.As(func() error {
 		dir, err := os.Open(procPath(p.PID, "fd"))
 		if err != nil {
 			return err

@@ -79,7 +79,7 @@ func look(pid int) (Process, error) {
 	if len(argv) == 0 {
 		return p, nil
 	}
-	err = As(p.UID, p.GID, func() error {
+	err = p.As(func() error {
 		var library string
 		var err error
 		p.Implementation, library, err = findLibrary(pid)

@@ -18,7 +18,7 @@ func (p Process) sharesFiles() bool { return p.sameLink("ns/mnt") && p.sameFile(
 // which everyone may read.
 func (p Process) InOtherContainer() bool {
 	same := false
-	err := As(p.UID, p.GID, func() error {
+	err := p.As(func() error {
 		_, err := os.Readlink(procPath(p.PID, "ns/mnt"))
 		same = err == nil && p.sameLink("ns/mnt")
 		return err
@@ -60,7 +60,7 @@ func withinGroups(process, container string) bool {
 // ports are reachable on the loopback address.
 func (p Process) SharesNetwork() bool {
 	same := false
-	_ = As(p.UID, p.GID, func() error { same = p.sameLink("ns/net"); return nil })
+	_ = p.As(func() error { same = p.sameLink("ns/net"); return nil })
 	return same
 }
 

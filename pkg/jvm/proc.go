@@ -94,6 +94,7 @@ type status struct {
 	threads      int64
 	caught       uint64
 	capabilities uint64 // effective
+	permitted    uint64 // capabilities
 }
 
 // sigquit is SIGQUIT's bit in the signal masks of proc_pid_status(5).
@@ -122,6 +123,8 @@ func parseStatus(data []byte) (status, error) {
 			s.caught, err = strconv.ParseUint(fields[0], 16, 64)
 		case key == "CapEff" && len(fields) == 1:
 			s.capabilities, err = strconv.ParseUint(fields[0], 16, 64)
+		case key == "CapPrm" && len(fields) == 1:
+			s.permitted, err = strconv.ParseUint(fields[0], 16, 64)
 		case key == "Threads" && len(fields) == 1:
 			s.threads, err = strconv.ParseInt(fields[0], 10, 64)
 		}

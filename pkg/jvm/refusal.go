@@ -85,7 +85,7 @@ func (p Process) HasSocket() bool {
 
 // tmpWritable reports whether the JVM's user may create files in its /tmp.
 func (p Process) tmpWritable() bool {
-	return As(p.UID, p.GID, func() error {
+	return p.As(func() error {
 		tmp, err := p.OpenTmp()
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func (p Process) socketName() string { return fmt.Sprintf(".java_pid%d", p.Names
 // and the JVM itself listens on. It follows no link, and opens the socket's inode before
 // checking it, so that the file cannot be replaced in between.
 func (p Process) connect() (conn *os.File, err error) {
-	err = As(p.UID, p.GID, func() error {
+	err = p.As(func() error {
 		tmp, err := p.OpenTmp()
 		if err != nil {
 			return err

@@ -35,7 +35,12 @@ func (p Process) TasksRefusal() *Error {
 		return refuse("pids.max of its control group", tasks)
 	}
 	if podUID, _, onNode := p.in.pod(); onNode { // no trial can be in the pod's group
-		tasks, limited, err := cgroup.FreePodTasks(podUID)
+		var tasks cgroup.Tasks
+		var limited bool
+		err := Outside(func() (err error) { // not even who has CAP_SYS_PTRACE alone may read all of them
+			tasks, limited, err = cgroup.FreePodTasks(podUID)
+			return err
+		})
 		if err != nil {
 			return errorf(InsufficientThreads, "HotSpot starts a thread to be attached to, and exits if it cannot, and the pod's limit of processes and threads (podPidsLimit) cannot be determined: %v. The node agent reads it in the root directory of the node's process 1, for which it takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides it.", err)
 		}
@@ -53,7 +58,7 @@ func (p Process) TasksRefusal() *Error {
 // permissions where that is possible.
 func (p Process) groupTasks() (tasks cgroup.Tasks, limited bool) {
 	read := func() error { tasks, limited = cgroup.FreeTasks(p.PID); return nil }
-	if As(p.UID, p.GID, read) != nil {
+	if p.As(read) != nil {
 		_ = read() // always returns nil
 	}
 	return tasks, limited

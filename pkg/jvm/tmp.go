@@ -42,6 +42,9 @@ func (t Tmp) Intruders(in Container, trusted ...int) ([]int, error) {
 	}
 	var users []int
 	for _, pid := range pids {
+		if in.OnNode() && !in.contains(pid) { // others do not reach the container, unless they mount its volume
+			continue
+		}
 		data, err := readProc(pid, "status")
 		if _, gone := StartTime(pid); err != nil || gone != nil { // it has exited
 			continue
@@ -85,7 +88,7 @@ func (t Tmp) reachedBy(in Container, p Process) bool {
 		return true
 	}
 	var theirs fs.FileInfo
-	err := As(p.UID, p.GID, func() (err error) {
+	err := p.As(func() (err error) {
 		theirs, err = os.Stat(procPath(p.PID, "root/tmp"))
 		return err
 	})

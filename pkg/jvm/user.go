@@ -21,8 +21,15 @@ import (
 // (ptrace(2), "Ptrace access mode checking": those for access to files, which follow the
 // effective ones), and HotSpot compares the peer's effective user and group with its own; JDK 8
 // makes no exception for root.
-func As(uid, gid int, f func() error) error {
-	if uid == os.Geteuid() && gid == os.Getegid() {
+func As(uid, gid int, f func() error) error { return as(uid, gid, false, f) }
+
+// As is the function As for the user and group of the process. If the kernel does not let
+// that user see into the process (see hidden), f's thread keeps CAP_SYS_PTRACE effective,
+// provided that this process has it, as a node agent does. No other capability is.
+func (p Process) As(f func() error) error { return as(p.UID, p.GID, mayTrace() && p.hidden(), f) }
+
+func as(uid, gid int, traces bool, f func() error) error {
+	if uid == os.Geteuid() && gid == os.Getegid() && (!traces || traceable()) {
 		return f()
 	}
 	result := make(chan error, 1)
@@ -30,11 +37,15 @@ func As(uid, gid int, f func() error) error {
 		runtime.LockOSThread()
 		if syscall.Gettid() == os.Getpid() { // Go never ends the main thread: held here, another one runs f
 			defer runtime.UnlockOSThread()
-			result <- As(uid, gid, f)
+			result <- as(uid, gid, traces, f)
 			return
 		}
 		// Never unlocked from here on: the thread ends with this goroutine.
-		if err := become(uid, gid); err != nil {
+		err := become(uid, gid)
+		if err == nil && traces {
+			err = trace()
+		}
+		if err != nil {
 			result <- errorf(UserMismatch, "The JVM runs as user %d, group %d; this process runs as user %d, group %d and cannot become them: %v.",
 				uid, gid, os.Geteuid(), os.Getegid(), err)
 			return
@@ -44,13 +55,20 @@ func As(uid, gid int, f func() error) error {
 	return <-result
 }
 
+// Outside runs f as this process' own user, also within As.
+func Outside(f func() error) error {
+	result := make(chan error, 1)
+	go func() { result <- f() }() // no goroutine is started on the locked thread of another
+	return <-result
+}
+
 // AsUserOf is As with the user and group of a process.
 func AsUserOf(pid int, f func() error) error {
 	p := Process{PID: pid}
 	if err := p.readStatus(); err != nil {
 		return err
 	}
-	return As(p.UID, p.GID, f)
+	return p.As(f)
 }
 
 // become changes the effective credentials, and with them those for access to files, of the

@@ -53,7 +53,7 @@ func Open(tmp *os.Root, create bool, reader *jvm.Process) (*Directory, error) {
 	}
 	dir := &Directory{Root: root, trust: trust{[]int{0, os.Geteuid()}, reader}}
 	if reader != nil {
-		dir.owners = append(dir.owners, reader.UID)
+		dir.owners = append(dir.owners, reader.UID, reader.RootUID())
 	}
 	if err := dir.check(entry); err != nil {
 		root.Close()

@@ -1,0 +1,49 @@
+//go:build linux
+
+package jvm
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// capabilities are those of a thread (capget(2)): of each set, the lower 32 bits and the
+// upper ones.
+type capabilities [2]struct{ effective, permitted, inheritable uint32 }
+
+// sysPtrace is CAP_SYS_PTRACE, which is in the lower half.
+const sysPtrace = 1 << 19
+
+// call calls capget(2) or capset(2) for the calling thread, by version 3 of their data.
+func (c *capabilities) call(number uintptr) error {
+	header := struct {
+		version uint32
+		pid     int32
+	}{version: 0x20080522}
+	if _, _, errno := syscall.RawSyscall(number, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(c)), 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// mayTrace reports whether this thread may make CAP_SYS_PTRACE effective.
+func mayTrace() bool {
+	var c capabilities
+	return c.call(syscall.SYS_CAPGET) == nil && c[0].permitted&sysPtrace != 0
+}
+
+// traceable reports whether CAP_SYS_PTRACE is effective in this thread.
+func traceable() bool {
+	var c capabilities
+	return c.call(syscall.SYS_CAPGET) == nil && c[0].effective&sysPtrace != 0
+}
+
+// trace makes CAP_SYS_PTRACE the only effective capability of this thread.
+func trace() error {
+	var c capabilities
+	if err := c.call(syscall.SYS_CAPGET); err != nil {
+		return err
+	}
+	c[0].effective, c[1].effective = sysPtrace, 0
+	return c.call(syscall.SYS_CAPSET)
+}
