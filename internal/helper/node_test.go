@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,4 +184,66 @@ func TestNodeFewTasks(t *testing.T) {
 	wantReason(t, onNode(t, pod, helperapi.VerbLoad, req), "")
 	wantReason(t, onNode(t, pod, helperapi.VerbUnload, req), "")
 	app.Unharmed()
+}
+
+// The JVM of a node agent's target may run as any user, with the capabilities of runtimes, and
+// in a user namespace (hostUsers: false).
+func TestNodeUsers(t *testing.T) {
+	const defaults = "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap"
+	for name, o := range map[string]jvmtest.Options{
+		"root, with the capabilities of runtimes": {Capabilities: defaults},
+		"root, without capabilities":              {Capabilities: "-all"},
+		"another user":                            {User: nobody},
+		"root of a user namespace":                {UserNamespace: true},
+		"another user of a user namespace":        {UserNamespace: true, User: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+				pod := jvmtest.NeedPod(t)
+				o.Container, o.Group, o.Args = true, pod, silentLoad.Args
+				app := jdk.Start(t, o)
+				found := inspectOne(t, pod)
+				if found.UID != int(o.User) || found.GID != int(o.User) {
+					t.Errorf("user and group are %d and %d, want those that the container sees", found.UID, found.GID)
+				}
+				port := jvmtest.FreePort(t)
+				req := helperapi.Request{Target: &found.Target, Desired: desiredOn(t, pod, port)}
+				report := onNode(t, pod, helperapi.VerbLoad, req)
+				wantReason(t, report, "")
+				wantMark(t, report, helperapi.AgentRunning, 1)
+				wantReason(t, onNode(t, pod, helperapi.VerbStatus, req), "")
+				want := int(o.User)
+				if o.UserNamespace {
+					want += jvmtest.NamespaceRoot
+				}
+				dir := fmt.Sprintf("/proc/%d/root%s", app.PID, helperapi.AgentDirectory)
+				for _, name := range append(namesIn(t, dir), ".") {
+					info, err := os.Stat(filepath.Join(dir, name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != want {
+						t.Errorf("%s belongs to %d, want %d", name, owner, want)
+					}
+				}
+				wantReason(t, onNode(t, pod, helperapi.VerbUnload, req), "")
+				if _, err := os.Stat(dir); err == nil {
+					t.Error("the agent directory is left")
+				}
+				app.Unharmed()
+			})
+		})
+	}
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
 }

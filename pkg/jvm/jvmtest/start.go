@@ -28,6 +28,12 @@ type Options struct {
 	User uint32
 	// Container starts the JVM in its own PID and mount namespaces.
 	Container bool
+	// UserNamespace starts the JVM of a Container in a user namespace too, whose root is
+	// NamespaceRoot here; User is then one inside.
+	UserNamespace bool
+	// Capabilities are those of a JVM of root in a Container, as setpriv(1) takes them; empty
+	// for all.
+	Capabilities string
 	// Launcher is the name of a copy of java that starts the JVM.
 	Launcher string
 	// LauncherMode is the mode of that copy; 0 for 0755.
@@ -63,7 +69,13 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	// versions.
 	args := append([]string{java, "-XX:+IgnoreUnrecognizedVMOptions", "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
 	args = append(args, "-cp", app, "App")
-	if o.Group != nil {
+	if o.Container && o.User != 0 {
+		args = append([]string{setpriv, "--reuid", fmt.Sprint(o.User), "--regid", fmt.Sprint(o.User), "--clear-groups"}, args...)
+	}
+	if o.Capabilities != "" {
+		args = append([]string{setpriv, "--bounding-set=" + o.Capabilities}, args...)
+	}
+	if o.Group != nil && !o.UserNamespace {
 		args = append([]string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, o.Group.procs()}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
@@ -71,16 +83,41 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	if o.Container {
 		cmd = reexec(container, filepath.Dir(app), args...)
 	}
-	if o.User != 0 {
+	if o.User != 0 && !o.Container {
 		As(t, o.User, cmd)
+	}
+	if o.UserNamespace {
+		inUserNamespace(t, cmd)
 	}
 	cmd.Dir = o.Dir
 	cmd.Env = append(cmd.Env, o.Env...)
 	p := Run(t, cmd)
+	if o.Group != nil && o.UserNamespace { // whose root may not enter a group
+		if err := os.WriteFile(o.Group.procs(), fmt.Append(nil, p.PID), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if !o.Unready {
 		p.AwaitOutput("ready\n")
 	}
 	return p
+}
+
+const (
+	// NamespaceRoot is the user and group who are root in a user namespace.
+	NamespaceRoot = 200_000
+	// setpriv changes credentials; exec needs its path.
+	setpriv = "/usr/bin/setpriv"
+)
+
+// inUserNamespace makes a command start in a user namespace.
+func inUserNamespace(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	NeedUsers(t)
+	mapping := []syscall.SysProcIDMap{{ContainerID: 0, HostID: NamespaceRoot, Size: 65536}}
+	cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+	cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings, cmd.SysProcAttr.GidMappingsEnableSetgroups = mapping, mapping, true
+	cmd.SysProcAttr.Credential = &syscall.Credential{}
 }
 
 // Run starts a command that is killed at the end of the test.
