@@ -10,6 +10,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // Beside maps files that are next to the helper, as in the operator's image, to their
@@ -33,7 +34,12 @@ func FindBeside(dir string) Beside {
 // contents. Size and digest are verified during staging.
 func (b Beside) open(file helperapi.File, arriving io.Reader) (io.ReadCloser, error) {
 	if jar, ok := b[file]; ok {
-		return os.Open(jar)
+		var f *os.File
+		err := jvm.Outside(func() (err error) { // in this container, not as a user of another
+			f, err = os.Open(jar)
+			return err
+		})
+		return f, err
 	}
 	return io.NopCloser(io.LimitReader(arriving, file.Size)), nil
 }

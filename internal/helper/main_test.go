@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == checkCommand {
 		os.Exit(checkAsCommand(os.Args[2]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == nodeCommand {
+		os.Exit(actOnNode(os.Args[2]))
+	}
 	jvm.StartTimeout = 0 // the tests' applications report when they are up
 	jvmtest.Main(m)
 }

@@ -189,9 +189,8 @@ func TestNodeFewTasks(t *testing.T) {
 // The JVM of a node agent's target may run as any user, with the capabilities of runtimes, and
 // in a user namespace (hostUsers: false).
 func TestNodeUsers(t *testing.T) {
-	const defaults = "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap"
 	for name, o := range map[string]jvmtest.Options{
-		"root, with the capabilities of runtimes": {Capabilities: defaults},
+		"root, with the capabilities of runtimes": {Capabilities: defaultCapabilities},
 		"root, without capabilities":              {Capabilities: "-all"},
 		"another user":                            {User: nobody},
 		"root of a user namespace":                {UserNamespace: true},

@@ -56,7 +56,7 @@ func ownerIn(req helperapi.Request) (user, group int, err error) {
 	}
 	root := p.RootUID()
 	switch owner, exists := ownerOfDirectory(p); {
-	case exists && owner == p.UID && !several:
+	case exists && owner == p.UID:
 		return p.UID, p.GID, nil
 	case exists && (owner == root || owner == 0):
 		return rootOr(owner, p)

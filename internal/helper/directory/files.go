@@ -33,7 +33,14 @@ func (dir *Directory) read(name string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s is not a regular file; remove it.", path.Join(helperapi.AgentDirectory, name))
 	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	var f *os.File
+	open := func() (err error) {
+		f, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return err
+	}
+	if err = open(); errors.Is(err, fs.ErrPermission) && dir.jvm != nil { // a key, which only the JVM's user may read
+		err = dir.jvm.As(open)
+	}
 	if err != nil {
 		return nil, err
 	}

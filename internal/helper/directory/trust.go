@@ -56,7 +56,8 @@ func (t trust) chown(f *os.File) error {
 	if t.jvm == nil || t.jvm.UID == os.Geteuid() {
 		return nil
 	}
-	if err := f.Chown(t.jvm.UID, t.jvm.GID); err != nil {
+	// On a node, this thread may act as the container's root, who has no capability here.
+	if err := jvm.Outside(func() error { return f.Chown(t.jvm.UID, t.jvm.GID) }); err != nil {
 		return helperapi.Errorf(helperapi.ReasonUserMismatch, "The endpoint's key cannot be given to the JVM's user %d: user %d has no capability CHOWN.", t.jvm.UID, os.Geteuid())
 	}
 	return nil
