@@ -89,7 +89,7 @@ func TestNodeRights(t *testing.T) {
 		fail    map[string]string // without a capability
 	}{
 		"root":           {jvmtest.Options{Capabilities: defaultCapabilities}, map[string]string{"sys_ptrace": all}},
-		"another user":   {jvmtest.Options{User: nobody}, map[string]string{"setuid": mine, "setgid": mine, "sys_ptrace": looks + " load check"}},
+		"another user":   {jvmtest.Options{User: nobody}, map[string]string{"setuid": mine, "setgid": mine, "sys_ptrace": looks + " load check unload"}},
 		"user namespace": {jvmtest.Options{UserNamespace: true, User: 1000}, map[string]string{"setuid": mine, "setgid": mine, "sys_ptrace": all}},
 	} {
 		for _, without := range []string{"none", "setuid", "setgid", "sys_ptrace"} {
@@ -141,7 +141,8 @@ func TestNodeRightsOfKey(t *testing.T) {
 	}
 	const key = "{}"
 	file := helperapi.NewFile("security-", []byte(key), "")
-	req := helperapi.Request{Target: &inspectOne(t, pod).Target, Files: []helperapi.File{file}}
+	found := inspectOne(t, pod)
+	req := helperapi.Request{Target: &found.Target, Files: []helperapi.File{file}}
 	wantReason(t, withRights(t, pod, ",+setuid,+setgid,+sys_ptrace", helperapi.VerbStage, req, []byte(key)), helperapi.ReasonUserMismatch)
 	for range 2 { // the second time, the file of the other user is read
 		wantReason(t, withRights(t, pod, ",+setuid,+setgid,+sys_ptrace,+chown", helperapi.VerbStage, req, []byte(key)), "")
