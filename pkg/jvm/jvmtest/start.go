@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +35,8 @@ type Options struct {
 	// Capabilities are those of a JVM of root in a Container, as setpriv(1) takes them; empty
 	// for all.
 	Capabilities string
+	// Privileges are further arguments of setpriv(1) for another User of a Container.
+	Privileges []string
 	// Launcher is the name of a copy of java that starts the JVM.
 	Launcher string
 	// LauncherMode is the mode of that copy; 0 for 0755.
@@ -70,7 +73,8 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	args := append([]string{java, "-XX:+IgnoreUnrecognizedVMOptions", "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
 	args = append(args, "-cp", app, "App")
 	if o.Container && o.User != 0 {
-		args = append([]string{setpriv, "--reuid", fmt.Sprint(o.User), "--regid", fmt.Sprint(o.User), "--clear-groups"}, args...)
+		user := fmt.Sprint(o.User)
+		args = slices.Concat([]string{setpriv, "--reuid", user, "--regid", user, "--clear-groups"}, o.Privileges, args)
 	}
 	if o.Capabilities != "" {
 		args = append([]string{setpriv, "--bounding-set=" + o.Capabilities}, args...)
