@@ -113,6 +113,13 @@ func (e *execs) count(pod string, change int) {
 	e.began[pod] += max(change, 0)
 }
 
+// on returns how many execs into the agent of a node began.
+func (e *execs) on(node string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.began["agent-"+node]
+}
+
 // want checks how many execs into the agent of a node began, and how many run in all.
 func (e *execs) want(t *testing.T, node string, began, run int) {
 	t.Helper()
