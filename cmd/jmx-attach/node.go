@@ -42,9 +42,19 @@ func nodeArguments() []string {
 		return nil
 	}
 	for _, p := range processes {
-		if args, err := p.Arguments(); err == nil && len(args) > 0 && args[0] == string(helperapi.VerbNode) {
+		if args, err := p.Arguments(); err == nil && len(args) > 0 && args[0] == string(helperapi.VerbNode) && isThisProgram(p.PID) {
 			return args[1:]
 		}
 	}
 	return nil
+}
+
+// isThisProgram reports whether a process executes the same file as this one.
+func isThisProgram(pid int) bool {
+	ours, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return false
+	}
+	its, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && os.SameFile(ours, its)
 }

@@ -102,12 +102,14 @@ func (c *container) openDoor(from *image) {
 	c.t.Cleanup(func() { kill(c.door) })
 }
 
-// makeGroup creates a control group for a container; none where that is not permitted.
+// makeGroup creates a control group for a container, in that of its pod, as a kubelet names
+// them; none where that is not permitted.
 func makeGroup(t *testing.T, id string) string {
 	t.Helper()
 	for _, hierarchy := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
-		group := filepath.Join(hierarchy, id)
-		if os.Mkdir(group, 0o755) != nil {
+		pod := filepath.Join(hierarchy, "pod"+podUID)
+		group := filepath.Join(pod, id)
+		if os.MkdirAll(group, 0o755) != nil {
 			continue
 		}
 		t.Cleanup(func() {
@@ -115,6 +117,7 @@ func makeGroup(t *testing.T, id string) string {
 				err := os.Remove(group)
 				return err == nil || errors.Is(err, fs.ErrNotExist)
 			})
+			_ = os.Remove(pod) // other containers of the tests may be in it
 		})
 		if _, err := os.Stat(filepath.Join(group, "cgroup.procs")); err == nil {
 			return group

@@ -17,8 +17,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -29,14 +27,16 @@ import (
 const (
 	exec_ = v1alpha1.TransportExec
 	door  = v1alpha1.TransportEphemeralContainer
+	node  = v1alpha1.TransportNode
 )
 
 // row is one hostile container, and the operator's expected result.
 type row struct {
-	// by are the transports; both if empty.
+	// by are the transports; all if empty.
 	by []v1alpha1.Transport
-	// program is a shell script that replaces the container's shell, or the helper in the door.
-	// A process of the target's user could do that to a door, by ptrace or /proc/<pid>/fd.
+	// program is a shell script that replaces the container's shell, or the helper in the door
+	// or of the node agent. A process of the target's user could do that to a door, by ptrace or
+	// /proc/<pid>/fd.
 	// Empty for the real ones.
 	program string
 	// tmp are mount options of its /tmp.
@@ -45,8 +45,9 @@ type row struct {
 	given func(c *container, call *call)
 	call  call
 	// reason is the expected reason; empty if the call succeeds. Where the transports differ,
-	// doorReason is that of the door.
-	reason, doorReason string
+	// doorReason is that of the door, and nodeReason that of the node agent, which may be
+	// succeeds.
+	reason, doorReason, nodeReason string
 	// check checks the report and the error.
 	check func(t *testing.T, report *helperapi.Report, err error)
 	// hangs reports that a tool of the container never exits, and therefore the script that
@@ -62,6 +63,9 @@ type call struct {
 	request helperapi.Request
 	blobs   []transport.Blob
 }
+
+// succeeds is the nodeReason of a call that succeeds.
+const succeeds = "-"
 
 const (
 	// maxTaken limits what the operator's side reads in one session, and thus what it may
@@ -93,7 +97,7 @@ func test(t *testing.T, rows map[string]row) {
 		for name, r := range rows {
 			by := r.by
 			if len(by) == 0 {
-				by = []v1alpha1.Transport{exec_, door}
+				by = []v1alpha1.Transport{exec_, door, node}
 			}
 			for _, way := range by {
 				t.Run(name+"/"+string(way), func(t *testing.T) {
@@ -114,8 +118,13 @@ func test(t *testing.T, rows map[string]row) {
 
 func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 	want := r.reason
-	if way == door && r.doorReason != "" {
+	switch {
+	case way == door && r.doorReason != "":
 		want = r.doorReason
+	case way == node && r.nodeReason == succeeds:
+		want = ""
+	case way == node && r.nodeReason != "":
+		want = r.nodeReason
 	}
 	waits := slices.Contains([]string{v1alpha1.ReasonContainerNotResponding, v1alpha1.ReasonExecTimeout, v1alpha1.ReasonAttachTimeout}, want)
 	places := working
@@ -145,6 +154,7 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 		r.given(c, &call)
 	}
 	o := newOperator(t, fake, c, neighbor)
+	defer o.node.Close()
 	if waits {
 		leave()
 	}
@@ -152,7 +162,7 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 	defer cancel()
 
 	beside := make(chan error, 1)
-	go func() { beside <- o.besides(ctx) }()
+	go func() { beside <- o.besides(ctx, way) }()
 	report, err := o.asks(ctx, way, call)
 	if err := <-beside; err != nil {
 		t.Errorf("inspection of another pod: %v", err)
@@ -238,9 +248,12 @@ func wantPrintable(t *testing.T, text string) {
 type operator struct {
 	exec    *transport.Exec
 	door    *transport.Door
+	node    *transport.Node
 	pods    *pods
 	hostile transport.Container
-	room    chan struct{}
+	// neighbor is of another pod.
+	neighbor transport.Container
+	room     chan struct{}
 }
 
 // newOperator returns an operator that may hold one session at a time.
@@ -257,9 +270,12 @@ func newOperator(t *testing.T, with *image, hostile, neighbor *container) *opera
 	})
 	o.exec = transport.NewExec(fleet{"hostile": hostile, "neighbor": neighbor}, with.artifacts, effects.Direct, limits)
 	o.door = transport.NewDoor(o.exec, o.pods, transport.DoorOptions{Image: "operator:1"})
-	o.hostile = transport.Container{
-		Namespace: "ns", Pod: "hostile", PodUID: podUID, Name: "app", Node: "node", ID: "containerd://" + hostile.id,
+	agent := newAgent(with, hostile)
+	o.node = transport.NewNode(agent, agent, with.artifacts, effects.Direct, limits)
+	of := func(pod string, c *container) transport.Container {
+		return transport.Container{Namespace: "ns", Pod: pod, PodUID: podUID, Name: "app", Node: "node", ID: "containerd://" + c.id}
 	}
+	o.hostile, o.neighbor = of("hostile", hostile), of("neighbor", neighbor)
 	return o
 }
 
@@ -282,7 +298,7 @@ func (o *operator) asks(ctx context.Context, way v1alpha1.Transport, call call) 
 func (o *operator) opens(ctx context.Context, way v1alpha1.Transport) (*transport.Sessions, transport.Container, error) {
 	in := o.hostile
 	in.Transport = way
-	ways := transport.Ways{exec_: o.exec, door: o.door}
+	ways := transport.Ways{exec_: o.exec, door: o.door, node: o.node}
 	if way == door {
 		in.Object = o.pods.pod.DeepCopy()
 		if _, err := ways.Open(ctx, in); !isReason(err, v1alpha1.ReasonDoorPending) {
@@ -294,10 +310,14 @@ func (o *operator) opens(ctx context.Context, way v1alpha1.Transport) (*transpor
 }
 
 // besides inspects a container of another pod, which is not hostile, and returns
-// once that succeeded.
-func (o *operator) besides(ctx context.Context) error {
-	in := transport.Container{Namespace: "ns", Pod: "neighbor", PodUID: types.UID(podUID), Name: "app", Node: "node"}
-	sessions := transport.NewSessions(o.exec)
+// once that succeeded. It does so through the node agent if the hostile one is reached by that.
+func (o *operator) besides(ctx context.Context, way v1alpha1.Transport) error {
+	in, sessions := o.neighbor, transport.NewSessions(o.exec)
+	if way == node {
+		sessions = transport.NewSessions(o.node)
+	} else {
+		in.ID = ""
+	}
 	defer sessions.Close()
 	for {
 		report, err := sessions.Run(ctx, in, helperapi.VerbInspect, helperapi.Request{})

@@ -48,6 +48,11 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 	enter = append(append(enter, "--"), command...)
 	cmd := exec.Command(enter[0], enter[1:]...)
 	cmd.Env = []string{"PATH=" + c.path}
+	return stream(ctx, cmd, &c.taken, stdin, stdout, stderr)
+}
+
+// stream executes a command, and counts what is taken from it.
+func stream(ctx context.Context, cmd *exec.Cmd, taken *atomic.Int64, stdin io.Reader, stdout, stderr io.Writer) error {
 	toStdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -59,7 +64,7 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 			return nil, err
 		}
 		ours = append(ours, r)
-		go func() { _, _ = io.Copy(counting{to, &c.taken}, r) }() // the operator's side ends it
+		go func() { _, _ = io.Copy(counting{to, taken}, r) }() // the operator's side ends it
 		return w, nil
 	}
 	out, err := output(stdout)
