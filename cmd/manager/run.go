@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/kubernetes"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -69,11 +68,11 @@ func waysOf(ctx context.Context, o *options, config *rest.Config, streams transp
 	uses := func(way v1alpha1.Transport) bool { return o.Transport == way || o.Transport == v1alpha1.TransportAuto }
 	ways := transport.Ways{}
 	if uses(v1alpha1.TransportNode) {
-		core, err := corev1client.NewForConfig(config)
+		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return nil, err
 		}
-		agents := nodeagents.New(core, o.Protection.OwnNamespace, clock.RealClock{})
+		agents := nodeagents.New(client, o.Protection.OwnNamespace, clock.RealClock{})
 		o.NodeAgents = agents
 		ways[v1alpha1.TransportNode] = transport.NewNode(streams, agents, o.Artifacts, metrics.Seam, limits)
 	}

@@ -24,13 +24,14 @@ func NewPresent(streams Streams) *Present {
 }
 
 // Open implements Dialer. It fails with ReasonHelperFailed if there is no helper in the
-// container, as where the operator uses a node agent, and with ReasonDoorPending if no door of the container runs.
+// container, with ReasonNodeAgentRefused if the operator uses a node agent instead of one, and
+// with ReasonDoorPending if no door of the container runs.
 func (p *Present) Open(ctx context.Context, in Container) (Session, error) {
 	switch in.Transport {
 	case v1alpha1.TransportEphemeralContainer:
 		return p.openDoor(ctx, in)
 	case v1alpha1.TransportNode:
-		return nil, &Error{Reason: v1alpha1.ReasonHelperFailed, Message: fmt.Sprintf("Container %s is reached by the node agent, which leaves no helper in it, and serves the operator only.", in.Name)}
+		return nil, &Error{Reason: v1alpha1.ReasonNodeAgentRefused, Message: fmt.Sprintf("The operator reaches container %s by a node agent, which leaves no helper in it and serves the operator alone; spec.transport Exec or EphemeralContainer leaves one.", in.Name)}
 	}
 	s, err := p.exec.start(ctx, in, []string{"sh", "-c", presentScript}, p.exec.greet)
 	if exitCode(err) == exitHelperMissing {

@@ -42,17 +42,19 @@ func TestPreflightSums(t *testing.T) {
 	f.members = append(f.members, member{pod: &corev1.Pod{}})
 	attached := preflightMember("attached", v1alpha1.PhaseExposed, "")
 	attached.attachment.Status.Processes[0].AgentFound = true
-	f.members = append(f.members, attached)
+	byNode := preflightMember("by-node", v1alpha1.PhaseJavaFound, v1alpha1.ReasonPreflight)
+	byNode.attachment.Status.Containers = []v1alpha1.InspectedContainer{{Name: byNode.attachment.Status.Processes[0].Container, Transport: v1alpha1.TransportNode}}
+	f.members = append(f.members, attached, byNode)
 
 	want := &v1alpha1.Preflight{
-		Attachable: "3/15", Pending: 5,
+		Attachable: "4/16", Pending: 5,
 		Reasons: []v1alpha1.PreflightReason{
 			{Reason: "AttachDisabled", Count: 4, Pods: []string{"AttachDisabled-0", "AttachDisabled-1", "AttachDisabled-2"}},
 			{Reason: "ContainerNotRunning", Count: 1, Pods: []string{"ContainerNotRunning-0"}},
 			{Reason: "InsufficientMemory", Count: 1, Pods: []string{"InsufficientMemory-0"}},
 			{Reason: "PodClaimed", Count: 1, Pods: []string{"z-0"}, Message: "The pod belongs to the exporter other."},
 		},
-		Transports: []v1alpha1.TransportCount{{Transport: "Exec", Count: 3}},
+		Transports: []v1alpha1.TransportCount{{Transport: "Exec", Count: 3}, {Transport: "Node", Count: 1}},
 	}
 	got := f.preflight()
 	got.Memory = nil
@@ -74,6 +76,7 @@ func TestPreflightTransport(t *testing.T) {
 		"both transports are allowed":                {noShell, v1alpha1.TransportAuto, true},
 		"exec only is allowed":                       {noShell, v1alpha1.TransportExec, false},
 		"ephemeral containers only are allowed":      {noShell, v1alpha1.TransportEphemeralContainer, true},
+		"node agents only are allowed":               {noShell, v1alpha1.TransportNode, false},
 		"the operator has no right to the transport": {forbidden, v1alpha1.TransportEphemeralContainer, false},
 	} {
 		if got := tc.member.takesDoor(tc.transport); got != tc.want {

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -37,7 +37,7 @@ const awaited = time.Minute
 // attachment.NodeAgents.
 type Agents struct {
 	namespace string
-	pods      corev1client.PodInterface
+	client    kubernetes.Interface
 	clock     clock.PassiveClock
 	synced    chan struct{}
 	syncOnce  sync.Once
@@ -61,12 +61,8 @@ type agent struct {
 
 // New returns Agents for the operator's own namespace; without one, as outside of a cluster,
 // there are none.
-func New(pods corev1client.PodsGetter, namespace string, c clock.PassiveClock) *Agents {
-	a := &Agents{namespace: namespace, clock: c, synced: make(chan struct{}), nodes: map[string]*node{}}
-	if namespace != "" {
-		a.pods = pods.Pods(namespace)
-	}
-	return a
+func New(client kubernetes.Interface, namespace string, c clock.PassiveClock) *Agents {
+	return &Agents{namespace: namespace, client: client, clock: c, synced: make(chan struct{}), nodes: map[string]*node{}}
 }
 
 // On implements transport.Agents.

@@ -8,9 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
+	corev1informers "k8s.io/client-go/informers/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -38,7 +37,7 @@ func (a *Agents) sync() { a.syncOnce.Do(func() { close(a.synced) }) }
 // where the operator has no right to read all pods: without it, there are no node agents, and
 // it is asked for again with backoff.
 func (a *Agents) Watch(ctx context.Context, ready func(node string)) {
-	if a.pods == nil {
+	if a.namespace == "" {
 		a.sync()
 		return
 	}
@@ -57,7 +56,7 @@ func (a *Agents) Watch(ctx context.Context, ready func(node string)) {
 
 // mayWatch reports whether the pods can be listed.
 func (a *Agents) mayWatch(ctx context.Context) bool {
-	_, err := a.pods.List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
+	_, err := a.client.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("node agents cannot be listed", "error", err.Error())
 	}
@@ -76,16 +75,7 @@ func (a *Agents) watch(ctx context.Context, ready func(node string)) {
 			ready(p.Spec.NodeName)
 		}
 	}
-	informer := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = selector
-			return a.pods.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = selector
-			return a.pods.Watch(ctx, o)
-		},
-	}, &corev1.Pod{}, 0, toolscache.Indexers{})
+	informer := corev1informers.NewFilteredPodInformer(a.client, a.namespace, 0, toolscache.Indexers{}, func(o *metav1.ListOptions) { o.LabelSelector = selector })
 	// Neither fails before the informer runs.
 	_ = informer.SetTransform(trim)
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *toolscache.Reflector, err error) {
