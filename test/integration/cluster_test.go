@@ -40,6 +40,8 @@ type cluster struct {
 	// and listenEvery is the interval of their health checks; 0 for none.
 	artifacts   *transport.Artifacts
 	listenEvery time.Duration
+	// nodeAgents are the node agents of the nodes; none if it is nil.
+	nodeAgents *nodeAgents
 }
 
 var (

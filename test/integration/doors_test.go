@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
-// byTransport is the helper by either transport: an exec into the scripted container, or
+// byTransport is the helper by each transport: an exec into the scripted container, a node agent, or
 // the operator's own Door, whose ephemeral containers exist in the API server and lead to
 // the scripted container.
 func (o *operator) byTransport(as client.Client, writer *records.Writer) transport.Helper {
@@ -23,7 +23,11 @@ func (o *operator) byTransport(as client.Client, writer *records.Writer) transpo
 	limits := transport.NewLimits(16, 16, 16)
 	door := transport.NewDoor(transport.NewExec(doorStreams{o.containers, doorPods{writer, as}}, o.artifacts, o.seam, limits), doorPods{writer, as}, transport.DoorOptions{Image: "registry.example/operator:1"})
 	return helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
-		if in.Transport != v1alpha1.TransportEphemeralContainer {
+		switch in.Transport {
+		case v1alpha1.TransportEphemeralContainer:
+		case v1alpha1.TransportNode:
+			return o.nodeAgents.run(ctx, o, in, verb, request, blobs...)
+		default:
 			return exec.Run(ctx, in, verb, request, blobs...)
 		}
 		sessions := transport.NewSessions(door)

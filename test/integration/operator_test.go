@@ -80,6 +80,9 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(64, 64, 64), Prober: asks, Health: o.health, Protection: c.protection,
 		Authority: rights,
 	}
+	if c.nodeAgents != nil {
+		o.attachments.(*attachment.Reconciler).NodeAgents = c.nodeAgents
+	}
 	return o
 }
 
