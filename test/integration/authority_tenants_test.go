@@ -118,7 +118,7 @@ func TestTenantsNodeAgents(t *testing.T) {
 	}
 	inOther := in(other, "app", c.commands.Current)
 	eventually(t, func() bool { return inOther() == nil })
-	c.enforce(func() bool { return denied(inOther(), "jmx-exporter-operator-namespaces") })
+	c.enforce(func() bool { return policyOf(inOther()) == "jmx-exporter-operator-namespaces" })
 	if err := in(c.agent, policies.NodeContainer, policies.NodeCommand())(); err != nil {
 		t.Errorf("a session in a node agent: got %v, want admission", err)
 	}
