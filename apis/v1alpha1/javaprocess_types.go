@@ -116,6 +116,14 @@ type JavaProcess struct {
 	// to the application's standard error.
 	// +optional
 	LoadWarns bool `json:"loadWarns,omitempty"`
+	// agentLoading is what the JVM does when an agent is loaded, now and with later
+	// versions of Java; empty if its options or its version are not known.
+	// +optional
+	AgentLoading AgentLoading `json:"agentLoading,omitempty"`
+	// javaOptions reports whether the JVM's environment has the variable
+	// JDK_JAVA_OPTIONS; empty if that is not known.
+	// +optional
+	JavaOptions JavaOptions `json:"javaOptions,omitempty"`
 	// warning is what the load printed on the application's output.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

@@ -33,6 +33,7 @@ const (
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,description="Reason of the first condition that does not hold"
 // +kubebuilder:printcolumn:name="Container",type=string,priority=1,JSONPath=`.status.processes[0].container`
 // +kubebuilder:printcolumn:name="JVM",type=string,priority=1,JSONPath=`.status.processes[0].version`
+// +kubebuilder:printcolumn:name="Agent-Loading",type=string,priority=1,JSONPath=`.status.agentLoading`,description="Whether a JVM warns when an agent is loaded, now or after an upgrade of Java"
 // +kubebuilder:printcolumn:name="Node",type=string,priority=1,JSONPath=`.status.nodeName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type JmxAttachment struct {
@@ -137,6 +138,11 @@ type JmxAttachmentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Processes []JavaProcess `json:"processes,omitempty"`
+
+	// agentLoading is the most severe agentLoading of the processes: Denied, Warns,
+	// WarnsAfterUpgrade or Allowed, in this order; empty if none is known.
+	// +optional
+	AgentLoading AgentLoading `json:"agentLoading,omitempty"`
 
 	// restart is a container that exited soon after an attach or a change.
 	// +optional

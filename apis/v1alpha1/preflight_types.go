@@ -50,6 +50,15 @@ type Preflight struct {
 	// of JEP 451 to the application's standard error when an agent is loaded.
 	// +optional
 	LoadWarnings int32 `json:"loadWarnings"`
+	// upgradeWarnings counts the attachable pods with a JVM that writes these lines now,
+	// or after an upgrade to Java 21 or later. A future version of Java refuses the load.
+	// +optional
+	UpgradeWarnings int32 `json:"upgradeWarnings"`
+	// coveredAtNextStart counts those of upgradeWarnings whose successors write no such
+	// lines, and are not refused, with spec.atNextStart AllowAttach and the admission
+	// policy of config/next-start.
+	// +optional
+	CoveredAtNextStart int32 `json:"coveredAtNextStart"`
 }
 
 // PreflightReason counts the pods with a reason.

@@ -135,6 +135,15 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:default=Allow
 	DynamicAgentLoading DynamicAgentLoading `json:"dynamicAgentLoading,omitempty"`
 
+	// atNextStart is what an admission policy, the component config/next-start, adds to
+	// new pods that the exporter selects; nothing if empty. AllowAttach adds
+	// -XX:+EnableDynamicAgentLoading to the variable JDK_JAVA_OPTIONS of their
+	// containers, before a value that is there, so that loads write no warning lines
+	// (JEP 451). status.atNextStart lists the containers that it adds the variable to,
+	// and those that it skips. Pods that exist, and workloads, are not changed.
+	// +optional
+	AtNextStart NextStart `json:"atNextStart,omitempty"`
+
 	// memoryHeadroom is the memory that must be free below the container's limit before
 	// an agent is loaded into a JVM for the first time: what the agent uses outside the
 	// Java heap for load and scrapes, plus a margin. With less, a load may end in an OOM

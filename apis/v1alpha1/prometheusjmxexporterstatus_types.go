@@ -83,6 +83,11 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Preflight *Preflight `json:"preflight,omitempty"`
 
+	// atNextStart is what is known of the containers to which spec.atNextStart applies;
+	// absent if that is empty.
+	// +optional
+	AtNextStart *NextStartStatus `json:"atNextStart,omitempty"`
+
 	// problemPodCount counts the selected pods that do not run. Only with
 	// spec.alerts.checkRunningPods.
 	// +optional

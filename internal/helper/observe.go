@@ -29,6 +29,7 @@ const markTimeout = time.Second
 // refusal reports it.
 func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process helperapi.Process, openFiles []string, err error) {
 	process = describe(p)
+	process.JavaOptions = javaOptions(req, p)
 	if refusal := p.Refusal(); refusal != nil {
 		process.Refusal = typed(refusal)
 	}
@@ -77,5 +78,7 @@ func describe(p jvm.Process) helperapi.Process {
 		Version:        helperapi.Bounded(p.Version),
 		MainClass:      helperapi.Bounded(p.MainClass),
 		LoadWarns:      loadWarns(p),
+		LoadDenied:     p.Flags.AgentLoading == jvm.Off,
+		LoadAllowed:    p.Flags.AgentLoading == jvm.On,
 	}
 }

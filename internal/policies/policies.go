@@ -20,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -63,7 +64,7 @@ func quotable(script string) bool {
 		!strings.HasSuffix(script, "\n")
 }
 
-// Files returns the policies by their paths in config/policies.
+// Files returns the policies by their paths, relative to config/policies.
 func Files(commands Commands) (map[string][]byte, error) {
 	sessions, err := commands.sessions()
 	if err != nil {
@@ -100,6 +101,15 @@ func Files(commands Commands) (map[string][]byte, error) {
 		"ServiceFields":       []string{"type", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "ports", "sessionAffinity", "internalTrafficPolicy"},
 		"PortName":            selection.PortName,
 		"ServiceName":         "^[a-z]([a-z0-9-]*[a-z0-9])?-jmx-[0-9a-f]{8}$",
+		"JavaOptions":         v1alpha1.JavaOptionsVariable,
+		"Option":              v1alpha1.OptionAllowAttach,
+		"Flag":                v1alpha1.FlagAllowAttach,
+		"AllowAttach":         string(v1alpha1.NextStartAllowAttach),
+		"Attach":              string(v1alpha1.ModeAttach),
+		"OptOut":              v1alpha1.AnnotationOptOut,
+		"Mirror":              corev1.MirrorPodAnnotationKey,
+		"Never":               []string{v1alpha1.ReasonVariableNotRead, v1alpha1.ReasonLoadingDenied},
+		"LongestOptions":      podfacts.LongestJavaOptions,
 	}
 	parsed := template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "list": list, "join": join, "indent": indent})
 	files := map[string][]byte{}
@@ -119,7 +129,11 @@ func Files(commands Commands) (map[string][]byte, error) {
 		if err := one.Execute(&out, values); err != nil {
 			return err
 		}
-		files[strings.TrimPrefix(path, "templates/")] = out.Bytes()
+		name := strings.TrimPrefix(path, "templates/")
+		if strings.HasPrefix(name, "next-start/") { // a component of its own
+			name = "../" + name
+		}
+		files[name] = out.Bytes()
 		return nil
 	})
 	return files, err

@@ -238,6 +238,14 @@ type Process struct {
 	// LoadWarns reports that a load makes the JVM print the warning of JEP 451 on the
 	// application's standard error.
 	LoadWarns bool `json:"loadWarns,omitempty"`
+	// LoadDenied reports that the JVM was started with -XX:-EnableDynamicAgentLoading.
+	LoadDenied bool `json:"loadDenied,omitempty"`
+	// LoadAllowed reports that it was started with -XX:+EnableDynamicAgentLoading.
+	LoadAllowed bool `json:"loadAllowed,omitempty"`
+	// JavaOptions reports whether the environment that the JVM started with has the variable
+	// JDK_JAVA_OPTIONS: Absent, Set, or Ignored if the launcher does not read it; empty
+	// if that is not known. Its value is not reported: it may contain secrets.
+	JavaOptions string `json:"javaOptions,omitempty"`
 	// Memory is the memory limit of the process' control groups, for VerbInspect; nil if
 	// there is none, or none can be read.
 	Memory *Memory `json:"memory,omitempty"`

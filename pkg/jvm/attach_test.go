@@ -20,7 +20,7 @@ func TestAttachAndLoad(t *testing.T) {
 
 		want := Process{
 			PID: app.PID, NamespacePID: app.PID, Implementation: HotSpot,
-			MainClass: "App", Flags: Flags{AgentLoading: On}, CatchesQuit: true,
+			MainClass: "App", Flags: Flags{AgentLoading: On}, JavaOptions: JavaOptionsAbsent, CatchesQuit: true,
 		}
 		if diff := cmp.Diff(want, p, cmpopts.IgnoreUnexported(Process{}), cmpopts.IgnoreFields(Process{}, "StartTime", "Vendor", "Version")); diff != "" {
 			t.Errorf("process (-want +got):\n%s", diff)

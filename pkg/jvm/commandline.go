@@ -46,7 +46,7 @@ func parseCommandLine(launcher string, argv, environ []string, linked string, ma
 		args = argv[1:]
 	}
 	if major != 8 { // JDK_JAVA_OPTIONS and @argfiles came with JDK 9
-		args = append(splitOptions(lookupEnv(environ, "JDK_JAVA_OPTIONS")), args...)
+		args = append(splitOptions(lookupEnv(environ, VariableJavaOptions)), args...)
 		args = expandArgFiles(args, open)
 	}
 	options, main := splitLauncherArgs(args)

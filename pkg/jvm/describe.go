@@ -38,6 +38,7 @@ func (p *Process) describe(library string, argv []string) {
 	if err != nil {
 		return
 	}
+	p.JavaOptions = javaOptions(launcher, splitNul(environ), Major(p.Version))
 	linked, err := p.linkedOptions(root, library)
 	if err != nil {
 		p.obscure = "The options that jlink may have written into the Java runtime (lib/modules) cannot be read"

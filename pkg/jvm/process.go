@@ -33,6 +33,8 @@ type Process struct {
 	MainClass string
 	// Flags are the options that affect attaching.
 	Flags Flags
+	// JavaOptions is what its environment has of JDK_JAVA_OPTIONS.
+	JavaOptions JavaOptions
 	// JavaAgents are the -javaagent options, in order.
 	JavaAgents []JavaAgent
 	// Debugger reports that the JVM was started with HotSpot's debugger agent (JDWP),

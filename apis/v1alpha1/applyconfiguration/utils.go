@@ -54,6 +54,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.LossesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MetricsEndpoint"):
 		return &apisv1alpha1.MetricsEndpointApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NextStartContainer"):
+		return &apisv1alpha1.NextStartContainerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NextStartSkipped"):
+		return &apisv1alpha1.NextStartSkippedApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NextStartStatus"):
+		return &apisv1alpha1.NextStartStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ObjectIdentity"):
 		return &apisv1alpha1.ObjectIdentityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PhaseCount"):

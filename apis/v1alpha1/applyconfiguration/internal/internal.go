@@ -23,6 +23,8 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.AgentLoading
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Alerts
   map:
     fields:
@@ -194,6 +196,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: user
       type:
         scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JavaOptions
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JavaProcess
   map:
     fields:
@@ -203,6 +207,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: agentFound
       type:
         scalar: boolean
+    - name: agentLoading
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.AgentLoading
     - name: agentVersion
       type:
         scalar: string
@@ -242,6 +249,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: intent
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
+    - name: javaOptions
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JavaOptions
     - name: loadWarns
       type:
         scalar: boolean
@@ -331,6 +341,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JmxAttachmentStatus
   map:
     fields:
+    - name: agentLoading
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.AgentLoading
     - name: attempt
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Attempt
@@ -447,6 +460,47 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Mode
   scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStart
+  scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartContainer
+  map:
+    fields:
+    - name: image
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartSkipped
+  map:
+    fields:
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: pod
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartStatus
+  map:
+    fields:
+    - name: containers
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartContainer
+          elementRelationship: atomic
+    - name: skipped
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartSkipped
+          elementRelationship: atomic
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ObjectIdentity
   map:
     fields:
@@ -489,6 +543,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: attachable
       type:
         scalar: string
+    - name: coveredAtNextStart
+      type:
+        scalar: numeric
     - name: loadWarnings
       type:
         scalar: numeric
@@ -515,6 +572,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - transport
+    - name: upgradeWarnings
+      type:
+        scalar: numeric
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PreflightMemory
   map:
     fields:
@@ -616,6 +676,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: allowSharedTmp
       type:
         scalar: boolean
+    - name: atNextStart
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStart
     - name: config
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ConfigMapKey
@@ -675,6 +738,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterStatus
   map:
     fields:
+    - name: atNextStart
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartStatus
     - name: certificateNotAfter
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time

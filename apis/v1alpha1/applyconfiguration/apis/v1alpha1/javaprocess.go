@@ -77,6 +77,12 @@ type JavaProcessApplyConfiguration struct {
 	// loadWarns reports whether a load makes the JVM write the warning lines of JEP 451
 	// to the application's standard error.
 	LoadWarns *bool `json:"loadWarns,omitempty"`
+	// agentLoading is what the JVM does when an agent is loaded, now and with later
+	// versions of Java; empty if its options or its version are not known.
+	AgentLoading *apisv1alpha1.AgentLoading `json:"agentLoading,omitempty"`
+	// javaOptions reports whether the JVM's environment has the variable
+	// JDK_JAVA_OPTIONS; empty if that is not known.
+	JavaOptions *apisv1alpha1.JavaOptions `json:"javaOptions,omitempty"`
 	// warning is what the load printed on the application's output.
 	Warning *string `json:"warning,omitempty"`
 	// notices is what the agent reports about its last collections; absent if there is
@@ -312,6 +318,22 @@ func (b *JavaProcessApplyConfiguration) WithFreeMemory(value resource.Quantity) 
 // If called multiple times, the LoadWarns field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithLoadWarns(value bool) *JavaProcessApplyConfiguration {
 	b.LoadWarns = &value
+	return b
+}
+
+// WithAgentLoading sets the AgentLoading field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AgentLoading field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithAgentLoading(value apisv1alpha1.AgentLoading) *JavaProcessApplyConfiguration {
+	b.AgentLoading = &value
+	return b
+}
+
+// WithJavaOptions sets the JavaOptions field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the JavaOptions field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithJavaOptions(value apisv1alpha1.JavaOptions) *JavaProcessApplyConfiguration {
+	b.JavaOptions = &value
 	return b
 }
 

@@ -37,6 +37,9 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	// processes are the Java processes found, the primary one first. Each goes through
 	// Staged, Loaded and Exposed independently.
 	Processes []JavaProcessApplyConfiguration `json:"processes,omitempty"`
+	// agentLoading is the most severe agentLoading of the processes: Denied, Warns,
+	// WarnsAfterUpgrade or Allowed, in this order; empty if none is known.
+	AgentLoading *apisv1alpha1.AgentLoading `json:"agentLoading,omitempty"`
 	// restart is a container that exited soon after an attach or a change.
 	Restart *RestartApplyConfiguration `json:"restart,omitempty"`
 	// restores counts how often the operator restored its annotations on the pod.
@@ -140,6 +143,14 @@ func (b *JmxAttachmentStatusApplyConfiguration) WithProcesses(values ...*JavaPro
 		}
 		b.Processes = append(b.Processes, *values[i])
 	}
+	return b
+}
+
+// WithAgentLoading sets the AgentLoading field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AgentLoading field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithAgentLoading(value apisv1alpha1.AgentLoading) *JmxAttachmentStatusApplyConfiguration {
+	b.AgentLoading = &value
 	return b
 }
 

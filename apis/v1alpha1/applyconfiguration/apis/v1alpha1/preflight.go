@@ -27,6 +27,13 @@ type PreflightApplyConfiguration struct {
 	// loadWarnings counts the attachable pods with a JVM that writes the warning lines
 	// of JEP 451 to the application's standard error when an agent is loaded.
 	LoadWarnings *int32 `json:"loadWarnings,omitempty"`
+	// upgradeWarnings counts the attachable pods with a JVM that writes these lines now,
+	// or after an upgrade to Java 21 or later. A future version of Java refuses the load.
+	UpgradeWarnings *int32 `json:"upgradeWarnings,omitempty"`
+	// coveredAtNextStart counts those of upgradeWarnings whose successors write no such
+	// lines, and are not refused, with spec.atNextStart AllowAttach and the admission
+	// policy of config/next-start.
+	CoveredAtNextStart *int32 `json:"coveredAtNextStart,omitempty"`
 }
 
 // PreflightApplyConfiguration constructs a declarative configuration of the Preflight type for use with
@@ -98,5 +105,21 @@ func (b *PreflightApplyConfiguration) WithMemory(value *PreflightMemoryApplyConf
 // If called multiple times, the LoadWarnings field is set to the value of the last call.
 func (b *PreflightApplyConfiguration) WithLoadWarnings(value int32) *PreflightApplyConfiguration {
 	b.LoadWarnings = &value
+	return b
+}
+
+// WithUpgradeWarnings sets the UpgradeWarnings field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UpgradeWarnings field is set to the value of the last call.
+func (b *PreflightApplyConfiguration) WithUpgradeWarnings(value int32) *PreflightApplyConfiguration {
+	b.UpgradeWarnings = &value
+	return b
+}
+
+// WithCoveredAtNextStart sets the CoveredAtNextStart field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CoveredAtNextStart field is set to the value of the last call.
+func (b *PreflightApplyConfiguration) WithCoveredAtNextStart(value int32) *PreflightApplyConfiguration {
+	b.CoveredAtNextStart = &value
 	return b
 }

@@ -65,6 +65,13 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// which is refused with reason AgentLoadingWarns. An agent that is already in a JVM
 	// is kept.
 	DynamicAgentLoading *apisv1alpha1.DynamicAgentLoading `json:"dynamicAgentLoading,omitempty"`
+	// atNextStart is what an admission policy, the component config/next-start, adds to
+	// new pods that the exporter selects; nothing if empty. AllowAttach adds
+	// -XX:+EnableDynamicAgentLoading to the variable JDK_JAVA_OPTIONS of their
+	// containers, before a value that is there, so that loads write no warning lines
+	// (JEP 451). status.atNextStart lists the containers that it adds the variable to,
+	// and those that it skips. Pods that exist, and workloads, are not changed.
+	AtNextStart *apisv1alpha1.NextStart `json:"atNextStart,omitempty"`
 	// memoryHeadroom is the memory that must be free below the container's limit before
 	// an agent is loaded into a JVM for the first time: what the agent uses outside the
 	// Java heap for load and scrapes, plus a margin. With less, a load may end in an OOM
@@ -186,6 +193,14 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithAllowSharedTmp(value b
 // If called multiple times, the DynamicAgentLoading field is set to the value of the last call.
 func (b *PrometheusJmxExporterSpecApplyConfiguration) WithDynamicAgentLoading(value apisv1alpha1.DynamicAgentLoading) *PrometheusJmxExporterSpecApplyConfiguration {
 	b.DynamicAgentLoading = &value
+	return b
+}
+
+// WithAtNextStart sets the AtNextStart field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AtNextStart field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithAtNextStart(value apisv1alpha1.NextStart) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.AtNextStart = &value
 	return b
 }
 

@@ -51,6 +51,9 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	CertificateNotAfter *v1.Time `json:"certificateNotAfter,omitempty"`
 	// preflight is what was found in the pods; only in mode Preflight.
 	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
+	// atNextStart is what is known of the containers to which spec.atNextStart applies;
+	// absent if that is empty.
+	AtNextStart *NextStartStatusApplyConfiguration `json:"atNextStart,omitempty"`
 	// problemPodCount counts the selected pods that do not run. Only with
 	// spec.alerts.checkRunningPods.
 	ProblemPodCount *int32 `json:"problemPodCount,omitempty"`
@@ -198,6 +201,14 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithCertificateNotAfter(
 // If called multiple times, the Preflight field is set to the value of the last call.
 func (b *PrometheusJmxExporterStatusApplyConfiguration) WithPreflight(value *PreflightApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
 	b.Preflight = value
+	return b
+}
+
+// WithAtNextStart sets the AtNextStart field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AtNextStart field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithAtNextStart(value *NextStartStatusApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.AtNextStart = value
 	return b
 }
 
