@@ -51,6 +51,7 @@ func carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
 	known.UID, known.GID, known.VM, known.Vendor = found.UID, found.GID, found.VM, found.Vendor
 	known.Version, known.MainClass = found.Version, found.MainClass
 	known.LoadWarns, known.FreeMemory = found.LoadWarns, found.FreeMemory
+	known.AgentLoading, known.JavaOptions = found.AgentLoading, found.JavaOptions
 	known.Excluded = false // as it is found
 	return known
 }
@@ -134,6 +135,7 @@ func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {
 		VM: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
 		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
 		Phase: v1alpha1.PhaseDiscovered, LoadWarns: p.LoadWarns,
+		AgentLoading: record.AgentLoadingOf(p), JavaOptions: record.JavaOptionsOf(p),
 	}
 }
 

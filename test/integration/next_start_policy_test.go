@@ -61,7 +61,7 @@ func (c *cluster) observed(e *v1alpha1.PrometheusJmxExporter, status v1alpha1.Ne
 // plain is a pod that anExporter selects, with the container app, which has no environment.
 func plain() *corev1.Pod {
 	p := &corev1.Pod{}
-	p.Name = "app-0"
+	p.Name = "new"
 	p.Labels = map[string]string{"app": "dummyapp"}
 	p.Spec.Containers = []corev1.Container{{Name: "app", Image: appImage}}
 	return p

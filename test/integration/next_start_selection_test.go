@@ -81,7 +81,9 @@ func TestNextStartSelection(t *testing.T) {
 		"not opted out": {
 			pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "false"} }, want: added,
 		},
-		"a mirror pod":   {pod: func(p *corev1.Pod) { p.Spec.NodeName, p.Annotations = "node-1", map[string]string{corev1.MirrorPodAnnotationKey: "x"} }},
+		"a mirror pod": {pod: func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Annotations = "node-1", map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+		}},
 		"Windows":        {pod: func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }},
 		"Linux":          {pod: func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Linux} }, want: added},
 		"mode Preflight": {exporter: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight }},

@@ -46,6 +46,7 @@ func (v *visit) setConditions() (changed []metav1.Condition) {
 	state, status := v.Sum(v.State), v.Status()
 	status.ObservedGeneration = v.Attachment.Generation
 	status.Phase = v1alpha1.Phase(cmp.Or(state.Phase, steps.Pending))
+	status.AgentLoading = record.AgentLoading(status.Processes)
 	status.Reason, status.Attempt = state.Reason, record.RecordedAttempt(state.Attempt)
 	conditions := steps.Plan.Conditions(state, record.KindOf, v.Held,
 		statemachine.Held{Reason: v1alpha1.ReasonNotReached, Message: "This is the next phase."},

@@ -52,6 +52,12 @@ func (f *fleet) preflight() *v1alpha1.Preflight {
 			if m.warns() {
 				sum.LoadWarnings++
 			}
+			if m.warnsLater() {
+				sum.UpgradeWarnings++
+				if m.covered(f.exporter) {
+					sum.CoveredAtNextStart++
+				}
+			}
 		case reason == "":
 			sum.Pending++
 		default:

@@ -27,6 +27,7 @@ func (f sum) status() *v1alpha1.PrometheusJmxExporterStatus {
 		Halt:               f.rollout.halt,
 		Restarts:           f.rollout.restarts,
 		Preflight:          f.preflight(),
+		AtNextStart:        f.nextStart(),
 		ProblemPodCount:    f.problems.Pods,
 		ProblemPods:        f.problems.Entries,
 		ProblemPodsOmitted: f.problems.Omitted,

@@ -57,6 +57,7 @@ func internRecord(record *v1alpha1.JmxAttachment) {
 		&status.Reason, &status.NodeName, &status.Revision, &status.Resume)
 	intern(&record.Spec.Exporter.UID)
 	intern(&status.Phase)
+	intern(&status.AgentLoading)
 	for i := range record.OwnerReferences {
 		intern(&record.OwnerReferences[i].Kind, &record.OwnerReferences[i].APIVersion)
 	}
@@ -77,6 +78,8 @@ func internProcess(p *v1alpha1.JavaProcess) {
 	intern(&p.Container, &p.VM, &p.Vendor, &p.Version, &p.MainClass, &p.Reason, &p.Message, &p.AgentVersion,
 		&p.ConfigSHA256, &p.SecuritySHA256, &p.CertificateSHA256, &p.ImplementationSHA256)
 	intern(&p.Phase)
+	intern(&p.AgentLoading)
+	intern(&p.JavaOptions)
 	if s := p.Staged; s != nil {
 		intern(&s.AgentSHA256, &s.ImplementationSHA256, &s.ConfigSHA256, &s.SecuritySHA256, &s.CertificateSHA256)
 	}
@@ -96,6 +99,11 @@ func internPod(pod *corev1.Pod) {
 	for i := range pod.Status.Conditions {
 		intern(&pod.Status.Conditions[i].Type)
 		intern(&pod.Status.Conditions[i].Status)
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			intern(&containers[i].Image)
+		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range statuses {

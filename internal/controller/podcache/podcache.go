@@ -107,17 +107,18 @@ func limits(all corev1.ResourceList, names ...corev1.ResourceName) corev1.Resour
 	return kept
 }
 
-// containers returns the containers reduced to name, ports, mounts of kept volumes, ephemeral
+// containers returns the containers reduced to name, image, how they get JDK_JAVA_OPTIONS, ports, mounts of kept volumes, ephemeral
 // storage limits, powers over the node, and restart policies, which also distinguish sidecars
 // from init containers. Memory limits are kept where the pod itself has one.
 func (k volumeNames) containers(pod *corev1.Pod, containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
 		out[i] = corev1.Container{
-			Name: c.Name, Ports: ports(c.Ports), VolumeMounts: k.mounts(c.VolumeMounts),
+			Name: c.Name, Image: c.Image, Ports: ports(c.Ports), VolumeMounts: k.mounts(c.VolumeMounts),
 			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules, ResizePolicy: resizePolicy(c),
 			SecurityContext: securityContext(c.SecurityContext),
 		}
+		out[i].Env, out[i].EnvFrom = podfacts.TrimJavaOptions(&c)
 		out[i].Resources.Limits = limits(c.Resources.Limits, corev1.ResourceEphemeralStorage)
 		if podLimits(pod.Spec.Resources) != nil {
 			out[i].Resources.Limits = limits(c.Resources.Limits, corev1.ResourceEphemeralStorage, corev1.ResourceMemory)

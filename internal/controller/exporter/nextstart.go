@@ -1,0 +1,134 @@
+package exporter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// Limits of status.atNextStart, as in its schema.
+const (
+	maxNextStarts        = 64
+	maxNextStartImage    = 512
+	maxNextStartsSkipped = 32
+	maxNextStartMessage  = 512
+)
+
+// nextStart returns what is known of the containers to which spec.atNextStart applies; nil
+// without it. The pods of one start show nothing of their images any more, once the policy has
+// added the variable, so that what was known stays known until a JVM contradicts it.
+func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
+	if f.exporter.Spec.AtNextStart == "" {
+		return nil
+	}
+	var known []v1alpha1.NextStartContainer
+	if before := f.exporter.Status.AtNextStart; before != nil {
+		known = before.Containers
+	}
+	var fresh, wrong []v1alpha1.NextStartContainer
+	status := &v1alpha1.NextStartStatus{}
+	for _, m := range f.members {
+		for _, start := range m.nextStarts(f.exporter) {
+			container := v1alpha1.NextStartContainer{Name: start.Name, Image: start.Image}
+			switch {
+			case start.Contradicts:
+				wrong = append(wrong, container)
+			case start.Adds && len(start.Image) <= maxNextStartImage && !slices.Contains(fresh, container):
+				fresh = append(fresh, container)
+			}
+			status.Skipped = withSkipped(status.Skipped, start, m.pod.Name)
+		}
+	}
+	status.Containers = f.nextStartContainers(known, fresh, wrong)
+	return status
+}
+
+// nextStarts is record.NextStarts of the member.
+func (m member) nextStarts(exporter *v1alpha1.PrometheusJmxExporter) []record.NextStart {
+	if m.attachment == nil {
+		return nil
+	}
+	return record.NextStarts(m.pod, &m.attachment.Status, exporter.Spec.Containers)
+}
+
+// nextStartContainers returns the containers to list: the fresh ones that were not known, sorted,
+// and the known ones in their order, so that the list is the same as long as nothing changes.
+// Of too many, the last ones without a pod are dropped.
+func (f *fleet) nextStartContainers(known, fresh, wrong []v1alpha1.NextStartContainer) []v1alpha1.NextStartContainer {
+	isWrong := func(c v1alpha1.NextStartContainer) bool { return slices.Contains(wrong, c) }
+	fresh = slices.DeleteFunc(fresh, isWrong)
+	slices.SortFunc(fresh, func(a, b v1alpha1.NextStartContainer) int {
+		return strings.Compare(a.Name+"\n"+a.Image, b.Name+"\n"+b.Image)
+	})
+	if len(fresh) >= maxNextStarts {
+		return fresh[:maxNextStarts]
+	}
+	known = slices.DeleteFunc(slices.Clone(known), isWrong)
+	all := slices.DeleteFunc(slices.Clone(fresh), func(c v1alpha1.NextStartContainer) bool { return slices.Contains(known, c) })
+	all = append(all, known...)
+	for i := len(all) - 1; len(all) > maxNextStarts && i >= 0; i-- {
+		if !slices.Contains(fresh, all[i]) {
+			all = slices.Delete(all, i, i+1)
+		}
+	}
+	return all
+}
+
+// withSkipped adds a container that is skipped, unless one of the same name and reason is there.
+func withSkipped(skipped []v1alpha1.NextStartSkipped, start record.NextStart, in string) []v1alpha1.NextStartSkipped {
+	same := func(s v1alpha1.NextStartSkipped) bool { return s.Name == start.Name && s.Reason == start.Reason }
+	if start.Reason == "" || len(skipped) == maxNextStartsSkipped || slices.ContainsFunc(skipped, same) {
+		return skipped
+	}
+	return append(skipped, v1alpha1.NextStartSkipped{
+		Name: start.Name, Reason: start.Reason, Pod: in,
+		Message: text.Cut(fmt.Sprintf("Container %s in pod %s %s", start.Name, in, skippedBecause[start.Reason]), maxNextStartMessage),
+	})
+}
+
+// skippedBecause is the end of each reason's message, whose subject is the container.
+var skippedBecause = map[string]string{
+	v1alpha1.ReasonSetFromReference:      "takes JDK_JAVA_OPTIONS from elsewhere (valueFrom). Add " + v1alpha1.OptionAllowAttach + " there, or set a value in the pod template.",
+	v1alpha1.ReasonMayBeSetFromReference: "has envFrom, which may set JDK_JAVA_OPTIONS. Set the variable in env of the pod template; an empty value suffices if envFrom sets none.",
+	v1alpha1.ReasonSetByImage:            "has a JVM with a JDK_JAVA_OPTIONS that the pod does not set: it comes from the image or its entrypoint, and a variable of the pod would replace it. Set the variable in the pod template, with the image's options.",
+	v1alpha1.ReasonImageNotPinned:        "has an image without a tag, or with the tag latest, which may set JDK_JAVA_OPTIONS tomorrow. Name a tag or digest, or set the variable in the pod template; an empty value suffices.",
+	v1alpha1.ReasonVariableUsed:          "sets JDK_JAVA_OPTIONS twice, or uses it in another variable, its command or its arguments. Add " + v1alpha1.OptionAllowAttach + " to the JVM's options in the pod template.",
+	v1alpha1.ReasonValueTooLong:          "sets a JDK_JAVA_OPTIONS of more than 32 KiB. Move options to a file (@file), or add " + v1alpha1.OptionAllowAttach + " in the pod template.",
+	v1alpha1.ReasonVariableNotRead:       "has a JVM whose launcher does not read JDK_JAVA_OPTIONS: that of Java 8, which needs no option, or another one than java. Give the latter " + v1alpha1.OptionAllowAttach + " by its own means.",
+	v1alpha1.ReasonLoadingDenied:         "has a JVM that was started with -XX:-EnableDynamicAgentLoading. To have it attached to, remove the option.",
+}
+
+// warnsLater reports whether a load into a JVM of the pod writes warning lines now, or after an
+// upgrade of Java.
+func (m member) warnsLater() bool {
+	return slices.ContainsFunc(pod.Attachable(m.pod), m.warnsLaterIn)
+}
+
+// covered reports whether, after the next start, a load writes none: the policy gives each
+// container with such a JVM the option.
+func (m member) covered(exporter *v1alpha1.PrometheusJmxExporter) bool {
+	starts := m.nextStarts(exporter)
+	for _, c := range pod.Attachable(m.pod) {
+		if !m.warnsLaterIn(c) {
+			continue
+		}
+		if !slices.ContainsFunc(starts, func(s record.NextStart) bool { return s.Name == c.Name && s.Reason == "" }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m member) warnsLaterIn(c corev1.Container) bool {
+	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+		warns := p.AgentLoading == v1alpha1.AgentLoadingWarns || p.AgentLoading == v1alpha1.AgentLoadingWarnsAfterUpgrade
+		return p.Container == c.Name && warns && !p.Excluded && !p.Adopted
+	})
+}
