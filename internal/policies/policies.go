@@ -70,7 +70,38 @@ func Files(commands Commands) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]any{
+	values := values(sessions)
+	parsed := template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "list": list, "join": join, "indent": indent})
+	files := map[string][]byte{}
+	err = fs.WalkDir(templates, "templates", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := templates.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		one, err := template.Must(parsed.Clone()).Parse(string(text))
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := one.Execute(&out, values); err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path, "templates/")
+		if strings.HasPrefix(name, "next-start/") { // a component of its own
+			name = "../" + name
+		}
+		files[name] = out.Bytes()
+		return nil
+	})
+	return files, err
+}
+
+// values are what the templates are filled with.
+func values(sessions []session) map[string]any {
+	return map[string]any{
 		"Sessions":            sessions,
 		"TokenPodUID":         "authentication.kubernetes.io/pod-uid",
 		"DoorCommand":         transport.DoorCommand(),
@@ -111,32 +142,6 @@ func Files(commands Commands) (map[string][]byte, error) {
 		"Never":               []string{v1alpha1.ReasonVariableNotRead, v1alpha1.ReasonLoadingDenied},
 		"LongestOptions":      podfacts.LongestJavaOptions,
 	}
-	parsed := template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "list": list, "join": join, "indent": indent})
-	files := map[string][]byte{}
-	err = fs.WalkDir(templates, "templates", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := templates.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		one, err := template.Must(parsed.Clone()).Parse(string(text))
-		if err != nil {
-			return err
-		}
-		var out bytes.Buffer
-		if err := one.Execute(&out, values); err != nil {
-			return err
-		}
-		name := strings.TrimPrefix(path, "templates/")
-		if strings.HasPrefix(name, "next-start/") { // a component of its own
-			name = "../" + name
-		}
-		files[name] = out.Bytes()
-		return nil
-	})
-	return files, err
 }
 
 // The fields of an ephemeral container that transport.Door sets, or the API server, and those

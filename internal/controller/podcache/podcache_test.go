@@ -83,10 +83,10 @@ func TestTrim(t *testing.T) {
 	want.Spec.NodeName, want.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	want.Spec.OS, want.Spec.NodeSelector = &corev1.PodOS{Name: corev1.Windows}, map[string]string{corev1.LabelOSStable: "windows"}
 	want.Spec.InitContainers = []corev1.Container{{
-		Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}},
 	}}
-	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	want.Spec.Containers = []corev1.Container{{Name: "app", Image: "x", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
 	want.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 	want.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
 	want.Spec.HostNetwork, want.Spec.HostPID, want.Spec.HostIPC, want.Spec.ShareProcessNamespace = true, true, true, new(true)
