@@ -53,6 +53,15 @@ var renderings = map[string]rendering{
 		values:  "tenants.enabled=true",
 		overlay: with("CONFIG/tenants"),
 	},
+	"next start": {
+		values:  "nextStart.enabled=true",
+		overlay: with("CONFIG/next-start"),
+	},
+	"next start, before Kubernetes 1.36": {
+		older:   true,
+		values:  "nextStart.enabled=true",
+		overlay: one("resources: [CONFIG/default-1.30]"),
+	},
 	"network policy": {
 		values:  "networkPolicy.enabled=true",
 		overlay: with("CONFIG/network-policy"),
@@ -117,7 +126,7 @@ components: [CONFIG/ephemeral-containers, CONFIG/metrics-auth, CONFIG/stamp]`),
 		overlay: patched("{op: add, path: POD/nodeSelector, value: {pool: infra}}", "{op: add, path: POD/priorityClassName, value: system-cluster-critical}"),
 	},
 	"a further release": {
-		values: "crds.enabled=false sharedObjects.enabled=false",
+		values: "crds.enabled=false sharedObjects.enabled=false nextStart.enabled=true",
 		overlay: without("CustomResourceDefinition .*", "ClusterRole jmx-exporter-(view|edit|crds)", "ClusterRoleBinding jmx-exporter-crds", "ValidatingAdmissionPolicy jmx-exporter-operator-creator",
 			"ValidatingAdmissionPolicyBinding jmx-exporter-operator-creator", "MutatingAdmissionPolicy .*", "MutatingAdmissionPolicyBinding .*"),
 	},
