@@ -38,6 +38,7 @@ var leftToFull = map[string]kinds.Proof{
 	"TestHandedOver":                  "test/integration TestTakenOver",
 	"TestMonitors":                    "test/integration TestPrometheusOperator",
 	"TestNamespaced":                  "test/integration TestSomeNamespaces",
+	"TestNextStart":                   "test/integration TestNextStart",
 	"TestNoJava":                      "test/integration TestLateJVM",
 	"TestOneJVMEnds":                  "test/integration TestHealthOneJVMReplaced",
 	"TestOperatorKilled":              "test/e2e TestOperatorLife",

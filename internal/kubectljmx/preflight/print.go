@@ -34,6 +34,9 @@ func Print(w io.Writer, r *Report) {
 	if r.LoadWarnings > 0 {
 		rows = append(rows, []string{"Warning lines:", fmt.Sprintf("in %d of these pods, the load writes four lines to standard error (JEP 451)", r.LoadWarnings)})
 	}
+	if r.UpgradeWarnings > 0 {
+		rows = append(rows, []string{"After upgrade:", fmt.Sprintf("%d of these pods warn or are refused with later versions of Java; spec.atNextStart covers %d", r.UpgradeWarnings, r.CoveredAtNextStart)})
+	}
 	output.Table(w, rows...)
 	if len(r.Reasons) == 0 {
 		return
