@@ -155,19 +155,20 @@ func TestNodeBound(t *testing.T) {
 func TestNodeFewTasks(t *testing.T) {
 	pod := jvmtest.NeedPod(t)
 	o := silentLoad
-	o.Container, o.Group = true, pod
+	o.Container, o.Group, o.GroupsHidden = true, pod, true
 	app := jvmtest.Need(t, 17).Start(t, o)
 	found := inspectOne(t, pod)
 	req := helperapi.Request{Target: &found.Target, Desired: desiredOn(t, pod, jvmtest.FreePort(t))}
+	const rights = ",+setuid,+setgid,+sys_ptrace"
 	refused := func(why string) {
 		t.Helper()
-		report := onNode(t, pod, helperapi.VerbLoad, req)
+		report := withRights(t, pod, rights, helperapi.VerbLoad, req, nil)
 		wantReason(t, report, helperapi.ReasonInsufficientThreads)
 		if !strings.Contains(report.Error.Message, why) {
 			t.Errorf("refused by %q, want %q", report.Error.Message, why)
 		}
 		app.Unharmed()
-		if wanted := inspectOne(t, pod).Refusal; wanted == nil || wanted.Reason != helperapi.ReasonInsufficientThreads {
+		if wanted := withRights(t, pod, rights, helperapi.VerbInspect, helperapi.Request{}, nil).Processes[0].Refusal; wanted == nil || wanted.Reason != helperapi.ReasonInsufficientThreads {
 			t.Errorf("an inspection reports %v", wanted)
 		}
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/tmp/.java_pid1", app.PID)); err == nil {
@@ -181,7 +182,7 @@ func TestNodeFewTasks(t *testing.T) {
 		mount(t, "hidden", "/sys/fs/cgroup", "tmpfs", 0, "")
 		refused("the node's control groups are not visible")
 	})
-	wantReason(t, onNode(t, pod, helperapi.VerbLoad, req), "")
+	wantReason(t, withRights(t, pod, rights, helperapi.VerbLoad, req, nil), "")
 	wantReason(t, onNode(t, pod, helperapi.VerbUnload, req), "")
 	app.Unharmed()
 }

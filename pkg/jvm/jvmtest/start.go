@@ -35,6 +35,8 @@ type Options struct {
 	// Capabilities are those of a JVM of root in a Container, as setpriv(1) takes them; empty
 	// for all.
 	Capabilities string
+	// GroupsHidden leaves no control group visible in a Container.
+	GroupsHidden bool
 	// Privileges are further arguments of setpriv(1) for another User of a Container.
 	Privileges []string
 	// Launcher is the name of a copy of java that starts the JVM.
@@ -79,7 +81,7 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	if o.Capabilities != "" {
 		args = append([]string{setpriv, "--bounding-set=" + o.Capabilities}, args...)
 	}
-	if o.Group != nil && !o.UserNamespace {
+	if o.Group != nil && !o.Container {
 		args = append([]string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, o.Group.procs()}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
@@ -90,13 +92,16 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	if o.User != 0 && !o.Container {
 		As(t, o.User, cmd)
 	}
+	if o.GroupsHidden {
+		cmd.Env = append(cmd.Env, hidden+"=1")
+	}
 	if o.UserNamespace {
 		inUserNamespace(t, cmd)
 	}
 	cmd.Dir = o.Dir
 	cmd.Env = append(cmd.Env, o.Env...)
 	p := Run(t, cmd)
-	if o.Group != nil && o.UserNamespace { // whose root may not enter a group
+	if o.Group != nil && o.Container { // whose root may not enter a group, or see any
 		if err := os.WriteFile(o.Group.procs(), fmt.Append(nil, p.PID), 0o644); err != nil {
 			t.Fatal(err)
 		}
