@@ -64,9 +64,10 @@ func Placed(podUID string) (map[int]cgroup.Place, error) {
 	if err != nil {
 		return nil, err
 	}
+	node := nodeGroups()
 	placed := map[int]cgroup.Place{}
 	for _, pid := range pids {
-		if place, ok := PlaceOf(pid); ok && place.PodUID == podUID {
+		if place, ok := placeOf(pid, node); ok && place.PodUID == podUID {
 			placed[pid] = place
 		}
 	}

@@ -51,14 +51,14 @@ func (c Container) named(groups string) bool {
 
 // Processes returns the processes of the container, Java or not, by ascending PID.
 func (c Container) Processes() ([]Process, error) {
-	pids, err := processIDs()
+	pids, err := c.pids()
 	if err != nil {
 		return nil, err
 	}
 	var processes []Process
 	for _, pid := range pids {
 		p := Process{PID: pid}
-		if c.OnNode() && !c.contains(pid) { // nothing else is read of the processes of others
+		if c.OnNode() && !c.contains(pid) { // nothing else is read of a process of others
 			continue
 		}
 		if p.StartTime, err = StartTime(pid); err != nil {

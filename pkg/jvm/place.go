@@ -2,25 +2,76 @@
 
 package jvm
 
-import "banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
+)
 
 // PlaceOf returns the place of process pid in the control groups of the node; ok is false if
 // it is in no container of a pod.
-func PlaceOf(pid int) (place cgroup.Place, ok bool) {
+func PlaceOf(pid int) (place cgroup.Place, ok bool) { return placeOf(pid, nodeGroups()) }
+
+// nodeGroups returns the control groups of process 1 of the node.
+func nodeGroups() string {
+	groups, err := readProc(1, "cgroup")
+	if err != nil {
+		return ""
+	}
+	return string(groups)
+}
+
+func placeOf(pid int, node string) (place cgroup.Place, ok bool) {
 	groups, err := readProc(pid, "cgroup")
-	if err != nil {
+	if err != nil || node == "" { // without the node's, a pod within a pod could pretend
 		return place, false
 	}
-	node, err := readProc(1, "cgroup")
-	if err != nil {
-		return place, false
-	}
-	return cgroup.PlaceOf(string(groups), string(node))
+	return cgroup.PlaceOf(string(groups), node)
 }
 
 // contains reports whether process pid is in the container, which InPod made.
-func (c Container) contains(pid int) bool {
+func (c Container) contains(pid int) bool { return c.containsBelow(pid, nodeGroups()) }
+
+func (c Container) containsBelow(pid int, node string) bool {
 	podUID, id, _ := c.pod()
-	place, ok := PlaceOf(pid)
+	place, ok := placeOf(pid, node)
 	return ok && place.PodUID == podUID && place.In(id)
+}
+
+// scanAge is for how long the processes found in a container are its only ones. A JVM takes
+// longer to start: see startAge.
+const scanAge = time.Second
+
+// scanned are the processes that were found in the last container: a node has thousands, of
+// which an operation would read the control groups several times.
+var scanned struct {
+	sync.Mutex
+	in   Container
+	pids []int
+	at   time.Time
+}
+
+// pids returns the IDs of processes, ascending, among which are those of the container, if
+// they run.
+func (c Container) pids() ([]int, error) {
+	if !c.OnNode() {
+		return processIDs()
+	}
+	scanned.Lock()
+	defer scanned.Unlock()
+	if scanned.in == c && time.Since(scanned.at) < scanAge {
+		return slices.Clone(scanned.pids), nil
+	}
+	at, node := time.Now(), nodeGroups()
+	pids, err := processIDs()
+	if err != nil {
+		return nil, err
+	}
+	pids = slices.DeleteFunc(pids, func(pid int) bool { return !c.containsBelow(pid, node) })
+	if len(pids) > 0 {
+		scanned.in, scanned.pids, scanned.at = c, slices.Clone(pids), at
+	}
+	return pids, nil
 }

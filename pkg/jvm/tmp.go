@@ -36,7 +36,7 @@ func (t Tmp) Intruders(in Container, trusted ...int) ([]int, error) {
 	if !t.Exposed(trusted...) {
 		return nil, nil
 	}
-	pids, err := processIDs() // excludes this process, whose main thread As may have switched to another user
+	pids, err := in.pids() // excludes this process, whose main thread As may have switched to another user
 	if err != nil {
 		return nil, err
 	}
