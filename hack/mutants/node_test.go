@@ -1,0 +1,45 @@
+package mutants
+
+// ofNode are those for the rules of a node agent.
+var ofNode = []mutant{
+	{
+		"a node agent serves only the container of its conversation",
+		"internal/helper/target.go", "if req.PodUID != target.PodUID || req.ContainerID != target.ContainerID {", "if req.PodUID != target.PodUID {",
+		named{"internal/helper", "TestNodeBound"},
+	},
+	{
+		"a process is in one container of one pod",
+		"pkg/cgroup/place.go", `case found.name == "" || ok && found != place:`, `case found.name == "":`,
+		named{"pkg/cgroup", "TestPlaceOf"},
+	},
+	{
+		"a container's monitor on the node is not in the container",
+		"pkg/cgroup/place.go", `&& !strings.Contains(runtime, "conmon")`, "",
+		named{"pkg/cgroup", "TestPlaceOf"},
+	},
+	{
+		"a node agent refuses its own pod",
+		"internal/helper/nodeagent.go", "if inPod(string(own), target.PodUID) {", "if own == nil {",
+		named{"internal/helper", "TestNodeAgent"},
+	},
+	{
+		"a subPath of the node's system is a power over it",
+		"internal/helper/node/mounts.go", `[]string{"volumes", "etc-hosts", "containers"}`, `[]string{"volumes", "etc-hosts", "containers", "volume-subpaths"}`,
+		named{"internal/helper/node", "TestPowers"},
+	},
+	{
+		"the pod's limit of threads holds on a node",
+		"pkg/jvm/tasks.go", "if podUID, _, onNode := p.in.pod(); onNode {", `if podUID, _, _ := p.in.pod(); podUID == "-" {`,
+		named{"internal/helper", "TestNodeFewTasks"},
+	},
+	{
+		"a node agent writes no file as the node's root",
+		"internal/helper/owner.go", "return jvm.As(owner, group, do)", "return jvm.As(0, 0*group, do)",
+		named{"internal/helper", "TestNodeUsers"},
+	},
+	{
+		"a thread that acts as a JVM's user has CAP_SYS_PTRACE only if the kernel demands it",
+		"pkg/jvm/user.go", "mayTrace() && p.hidden()", "mayTrace()",
+		named{"pkg/jvm", "TestHidden"},
+	},
+}
