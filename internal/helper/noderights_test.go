@@ -195,3 +195,30 @@ func rightsReport(t *testing.T, pod *jvmtest.Pod, app *jvmtest.Process, rights s
 
 // defaultCapabilities are those that runtimes give to containers.
 const defaultCapabilities = "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap"
+
+// A node agent acts as nobody who has made the agent directory before, but as the JVM's user
+// and the container's root.
+func TestNodeForeignDirectory(t *testing.T) {
+	pod := jvmtest.NeedPod(t)
+	o := silentLoad
+	o.Container, o.Group, o.User = true, pod, nobody
+	app := jvmtest.Need(t, 17).Start(t, o)
+	dir := fmt.Sprintf("/proc/%d/root%s", app.PID, helperapi.AgentDirectory)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, intruder, intruder); err != nil {
+		t.Fatal(err)
+	}
+	file := helperapi.NewFile("config-", []byte(anyMBean), ".yaml")
+	for name, target := range map[string]*helperapi.Target{"container": nil, "JVM": {PID: 1, StartTime: targetOf(t, app).StartTime}} {
+		report := onNode(t, pod, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}}, []byte(anyMBean))
+		if report.Error == nil || report.Error.Reason != helperapi.ReasonAgentDirectoryNotTrusted {
+			t.Errorf("for the %s: %v", name, report.Error)
+		}
+	}
+	if left := namesIn(t, dir); len(left) > 0 {
+		t.Errorf("written: %v", left)
+	}
+	app.Unharmed()
+}
