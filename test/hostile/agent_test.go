@@ -102,10 +102,10 @@ func (a agent) converse(ctx context.Context, s *mux.Stream) {
 		s.CloseWrite()
 		return
 	}
-	err = c.stream(ctx, transport.DoorCommand(), in, s, io.Discard)
+	err = stream(ctx, c.execs(transport.DoorCommand()), new(atomic.Int64), in, s, io.Discard)
 	if exit, ok := err.(utilexec.CodeExitError); ok { //nolint:errorlint // it is not wrapped
 		reason := helperapi.Reason("HelperFailed")
-		if exit.Code > 128 {
+		if exit.Code == 128+9 {
 			reason = "HelperKilled"
 		}
 		_, err = fmt.Fprintf(s, "\n"+`{"report":{"error":{"reason":%q,"message":"It ended with %d."}}}`+"\n", reason, exit.Code)

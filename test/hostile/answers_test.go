@@ -45,7 +45,7 @@ func TestAnswers(t *testing.T) {
 		"the program prints an endless line":                         {program: `exec tr '\0' x </dev/zero`, reason: failed},
 		"the program prints NUL bytes endlessly":                     {program: `exec cat /dev/zero`, reason: failed},
 		"the program prints random bytes endlessly":                  {program: `exec cat /dev/urandom`, reason: failed},
-		"the program prints errors endlessly":                        {program: `exec yes x >&2`, reason: failed},
+		"the program prints errors endlessly":                        {program: `exec yes x >&2`, reason: failed, nodeReason: silent},
 		"the program prints lines after the end":                     {program: `echo jmx-attach end; exec yes x`, reason: failed},
 		"the program does not exit after the end":                    {program: `echo jmx-attach end; exec sleep 1000`, reason: silent},
 		"the program prints unsafe errors":                           {program: `printf '\033[31mred\000\r\342\200\256gnp.exe\377' >&2; exit 3`, reason: failed},
@@ -53,7 +53,7 @@ func TestAnswers(t *testing.T) {
 		"the program requests the helper repeatedly":                 {by: onlyExec, program: `exec yes jmx-attach send x86_64`, reason: failed},
 		"the program reads the helper and never runs it":             {by: onlyExec, program: `echo jmx-attach send x86_64; cat >/dev/null`, reason: silent},
 		"the program requests the helper and never reads it":         {by: onlyExec, program: `echo jmx-attach send x86_64; exec sleep 1000`, reason: silent},
-		"the hello is that of another container":                     {program: `echo '{"hello":{"version":"1","containerID":"` + strings.Repeat("ef", 32) + `"}}'; cat >/dev/null`, reason: v1alpha1.ReasonReplaced, doorReason: late},
+		"the hello is that of another container":                     {program: `echo '{"hello":{"version":"1","containerID":"` + strings.Repeat("ef", 32) + `"}}'; cat >/dev/null`, reason: v1alpha1.ReasonReplaced, doorReason: late, nodeReason: late},
 		"the hello has a version of 1 MB":                            {program: `printf '{"hello":{"version":"'; head -c 1000000 /dev/zero | tr '\0' 1; echo '"}}'; cat >/dev/null`, reason: failed},
 
 		// Instead of an answer.
@@ -66,7 +66,7 @@ func TestAnswers(t *testing.T) {
 		"the answer is no JSON":                     {program: after + `exec yes hello`, reason: failed},
 		"the answer is for another call":            {program: after + `echo '{"id":7,"report":{}}'; cat >/dev/null`, reason: failed},
 		"the answer has 100000 levels":              {program: after + `printf '{"id":1,"report":'; head -c 100000 /dev/zero | tr '\0' '['; echo; cat >/dev/null`, reason: failed},
-		"errors are printed instead of an answer":   {program: after + `exec yes x >&2`, reason: failed},
+		"errors are printed instead of an answer":   {program: after + `exec yes x >&2`, reason: failed, nodeReason: late},
 		"files of an impossible size are requested": {program: after + `echo '{"id":1,"send":9223372036854775807}'; cat >/dev/null`, reason: failed},
 		"files are requested and never read":        {call: stage, program: after + `echo '{"id":1,"send":3145728}'; exit 0`, reason: failed},
 		"files are requested twice":                 {call: stage, program: after + `echo '{"id":1,"send":3145728}'; echo '{"id":1,"send":3145728}'; cat >/dev/null`, reason: failed},

@@ -154,9 +154,11 @@ func (c *container) sh(script string) {
 func (c *container) command(args ...string) *exec.Cmd { return c.commandAs(0, args...) }
 
 func (c *container) commandAs(user uint32, args ...string) *exec.Cmd {
-	enter := []string{"-c", `[ -z "$0" ] || echo 0 >"$0/cgroup.procs"; exec "$@"`, c.group, "nsenter", "--target", strconv.Itoa(c.init), "--mount", "--pid"}
+	// The process that waits for it outside the PID namespace is not in the control group: as a
+	// process of the container it would be one with the node's process IDs.
+	enter := []string{"--target", strconv.Itoa(c.init), "--pid", "sh", "-c", `[ -z "$0" ] || echo 0 >"$0/cgroup.procs"; exec "$@"`, c.group, "nsenter", fmt.Sprintf("--mount=/proc/%d/ns/mnt", c.init)}
 	args = append(append(append(enter, setUser(user)...), "--"), args...)
-	return exec.CommandContext(c.t.Context(), "sh", args...)
+	return exec.CommandContext(c.t.Context(), "nsenter", args...)
 }
 
 // setUser returns the options of nsenter for a user. It is never without them: whoever may

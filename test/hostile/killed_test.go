@@ -42,7 +42,7 @@ func TestKilled(t *testing.T) {
 	}
 	test(t, map[string]row{
 		// Or the script that installs it, in the middle of a file, which a later helper removes.
-		"the JVM's user ends a helper of its own": {given: attacked(ofJVM), reason: v1alpha1.ReasonHelperKilled, leaves: []string{".jmx-attach-*"}},
+		"the JVM's user ends a helper of its own": {nodeReason: succeeds, given: attacked(ofJVM), reason: v1alpha1.ReasonHelperKilled, leaves: []string{".jmx-attach-*"}},
 		"the JVM's user ends a helper of root": {given: attacked(0), check: func(t *testing.T, report *helperapi.Report, _ error) {
 			t.Helper()
 			if report == nil || len(report.Processes) != attackedJVMs {

@@ -31,6 +31,11 @@ func (f fleet) Stream(ctx context.Context, in transport.Container, command []str
 // stream executes a command as a kubelet does: the end of the stream closes the
 // command's pipes, and does not end the command.
 func (c *container) stream(ctx context.Context, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	return stream(ctx, c.execs(command), &c.taken, stdin, stdout, stderr)
+}
+
+// execs returns the command that a kubelet executes in the container, or in the door.
+func (c *container) execs(command []string) *exec.Cmd {
 	enter := []string{"nsenter", "--target", strconv.Itoa(c.init), "--pid", "--mount"}
 	if command[0] == helperapi.DoorProgram {
 		command = slices.Clone(command)
@@ -48,7 +53,7 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 	enter = append(append(enter, "--"), command...)
 	cmd := exec.Command(enter[0], enter[1:]...)
 	cmd.Env = []string{"PATH=" + c.path}
-	return stream(ctx, cmd, &c.taken, stdin, stdout, stderr)
+	return cmd
 }
 
 // stream executes a command, and counts what is taken from it.
