@@ -223,3 +223,27 @@ func TestDetachByAnyWay(t *testing.T) {
 		})
 	}
 }
+
+// An operation changes a pod for good only where an agent may be that no other transport reaches:
+// never for a JVM that is not attached to, whose pod has to wait for its turn, and never in mode
+// Preflight.
+func TestNoDoorInPassing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		process v1alpha1.JavaProcess
+		mode    v1alpha1.Mode
+		ran     []string
+	}{
+		"the JVM serves":                     {process: serving("a", 9400), ran: []string{"a" + byExec, "a" + door}},
+		"the JVM serves, in mode Preflight":  {process: serving("a", 9400), mode: v1alpha1.ModePreflight, ran: []string{"a" + byExec}},
+		"the JVM was found, and has nothing": {process: aProcess("a", 0), ran: []string{"a" + byExec}},
+	} {
+		s := aSituation(tc.process).inspectedWell()
+		s.Inspected("a").Transport, s.Exporter.Spec.Mode = v1alpha1.TransportNode, tc.mode // whose agent is gone
+		helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a" + byExec: says(v1alpha1.ReasonNoShell), "a" + door: sees()}}
+		s.Helper = helper
+		_, _ = s.run(t.Context(), s.Situation, s.at("a"), helperapi.VerbStatus, helperapi.Request{})
+		if diff := cmp.Diff(tc.ran, helper.ran); diff != "" {
+			t.Errorf("%s: helper calls (-want +got):\n%s", name, diff)
+		}
+	}
+}
