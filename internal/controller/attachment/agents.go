@@ -16,17 +16,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// NodeAgents knows the node agents. Implementations are safe for concurrent use.
-type NodeAgents interface {
-	// Agent returns what is known of the node agent on a node.
-	Agent(node string) steps.NodeAgent
-	// Watch watches the node agents in the background until ctx is done. It calls ready for
-	// each node whose node agent becomes ready; ready does not block.
-	Watch(ctx context.Context, ready func(node string))
-	// Synced waits, in bounded time, until the node agents that exist are known.
-	Synced(ctx context.Context)
-}
-
 // nodeAgent returns what is known of the node agent on a node.
 func (r *Reconciler) nodeAgent(node string) steps.NodeAgent {
 	if r.NodeAgents == nil || node == "" {

@@ -4,6 +4,8 @@
 package attachment
 
 import (
+	"context"
+
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +56,17 @@ type Reconciler struct {
 	Health   *health.Checker
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+}
+
+// NodeAgents knows the node agents. Implementations are safe for concurrent use.
+type NodeAgents interface {
+	// Agent returns what is known of the node agent on a node.
+	Agent(node string) steps.NodeAgent
+	// Watch watches the node agents in the background until ctx is done. It calls ready for
+	// each node whose node agent becomes ready; ready does not block.
+	Watch(ctx context.Context, ready func(node string))
+	// Synced waits, in bounded time, until the node agents that exist are known.
+	Synced(ctx context.Context)
 }
 
 // Limits limits concurrent sessions and probes, and announces capacity to the pods that
