@@ -84,7 +84,7 @@ type PrometheusJmxExporterStatus struct {
 	Preflight *Preflight `json:"preflight,omitempty"`
 
 	// atNextStart is what is known of the containers to which spec.atNextStart applies;
-	// absent if that is empty.
+	// absent if that is empty, or nothing is known.
 	// +optional
 	AtNextStart *NextStartStatus `json:"atNextStart,omitempty"`
 

@@ -120,6 +120,42 @@ func TestNextStart(t *testing.T) {
 	c.eventuallyAdmits("", plain)
 }
 
+// Once the only container that is known is gone, or contradicts what was known, nothing is.
+func TestNextStartForgotten(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	f := &fleet{cluster: c}
+	f.o = f.operate()
+	f.configure(rules)
+	e := c.anExporter("exporter")
+	e.Spec.AtNextStart = v1alpha1.NextStartAllowAttach
+	create(t, e)
+	set := f.run(startable("a", "Set", nil))
+	f.o.settle()
+	if got, want := c.nextStarts(e), "app skipped SetByImage a"; got != want {
+		t.Errorf("a JVM has the variable: status.atNextStart is %q, want %q", got, want)
+	}
+	remove(t, set)
+	f.garbageCollect()
+	f.o.settle()
+	if got := c.nextStarts(e); got != "nothing" {
+		t.Errorf("its pod is deleted: status.atNextStart is %q, want none", got)
+	}
+	absent := f.run(startable("b", "Absent", nil))
+	f.o.settle()
+	remove(t, absent)
+	f.garbageCollect()
+	f.o.settle()
+	if got, want := c.nextStarts(e), "app "+appImage; got != want {
+		t.Errorf("the pod of an image without the variable is deleted: status.atNextStart is %q, want %q", got, want)
+	}
+	f.run(startable("c", "Set", nil))
+	f.o.settle()
+	if got, want := c.nextStarts(e), "app skipped SetByImage c"; got != want {
+		t.Errorf("a JVM of the image has it after all: status.atNextStart is %q, want %q", got, want)
+	}
+}
+
 // The reasons for which containers are skipped, with what to do; and a preflight's sum.
 func TestNextStartSkipped(t *testing.T) {
 	t.Parallel()

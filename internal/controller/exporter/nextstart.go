@@ -22,7 +22,7 @@ const (
 )
 
 // nextStart returns what is known of the containers to which spec.atNextStart applies; nil
-// without it. The pods of one start show nothing of their images any more, once the policy has
+// without it, and for nothing. The pods of one start show nothing of their images any more, once the policy has
 // added the variable, so that what was known stays known until a JVM contradicts it.
 func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
 	if f.exporter.Spec.AtNextStart == "" {
@@ -47,6 +47,9 @@ func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
 		}
 	}
 	status.Containers = f.nextStartContainers(known, fresh, wrong)
+	if len(status.Containers)+len(status.Skipped) == 0 {
+		return nil // a server-side apply that empties an object makes it null, which the schema rejects
+	}
 	return status
 }
 

@@ -52,7 +52,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	// preflight is what was found in the pods; only in mode Preflight.
 	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
 	// atNextStart is what is known of the containers to which spec.atNextStart applies;
-	// absent if that is empty.
+	// absent if that is empty, or nothing is known.
 	AtNextStart *NextStartStatusApplyConfiguration `json:"atNextStart,omitempty"`
 	// problemPodCount counts the selected pods that do not run. Only with
 	// spec.alerts.checkRunningPods.
