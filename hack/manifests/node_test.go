@@ -41,7 +41,8 @@ func TestNodeAgent(t *testing.T) {
 		Args: []string{}, Resources: container.Resources,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
-			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: adds},
+			AppArmorProfile: &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined},
+			Capabilities:    &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: adds},
 		},
 	}
 	if diff := cmp.Diff(want, container); diff != "" {

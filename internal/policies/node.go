@@ -19,7 +19,7 @@ func NodeCommand() []string {
 
 // NodeCapabilities returns the capabilities of a node agent, sorted; docs/node-agent.md says
 // what each is for. It is the one list: a test compares it with config/node.
-func NodeCapabilities() []string { return []string{"SETGID", "SETUID", "SYS_PTRACE"} }
+func NodeCapabilities() []string { return []string{"CHOWN", "SETGID", "SETUID", "SYS_PTRACE"} }
 
 // node are the values of node agents in the templates.
 type node struct {
