@@ -180,7 +180,7 @@ func rightsReport(t *testing.T, pod *jvmtest.Pod, app *jvmtest.Process, rights s
 		Config: rules.Name, ConfigSHA256: rules.SHA256,
 	}
 	req := helperapi.Request{Target: target}
-	switch verb {
+	switch verb { //nolint:exhaustive // the others have a target alone
 	case helperapi.VerbStage:
 		req.Files = []helperapi.File{agent, exporter, rules}
 	case helperapi.VerbLoad:

@@ -50,7 +50,7 @@ func belowNode(fields []string, node string) []string {
 		if len(of) != 3 || of[0] != fields[0] || of[1] != fields[1] {
 			continue
 		}
-		for _, name := range strings.Split(strings.Trim(of[2], "/"), "/") {
+		for name := range strings.SplitSeq(strings.Trim(of[2], "/"), "/") {
 			if len(names) == 0 || names[0] != name {
 				break
 			}

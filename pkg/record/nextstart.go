@@ -49,25 +49,25 @@ func NextStarts(in *corev1.Pod, status *v1alpha1.JmxAttachmentStatus, containers
 
 // nextStart is NextStarts of one container with these JVMs.
 func nextStart(c *corev1.Container, jvms []v1alpha1.JavaProcess) *NextStart {
-	any := func(has func(v1alpha1.JavaProcess) bool) bool { return slices.ContainsFunc(jvms, has) }
+	some := func(has func(v1alpha1.JavaProcess) bool) bool { return slices.ContainsFunc(jvms, has) }
 	options := func(is v1alpha1.JavaOptions) func(v1alpha1.JavaProcess) bool {
 		return func(p v1alpha1.JavaProcess) bool { return p.JavaOptions == is }
 	}
 	kind := pod.JavaOptionsOf(c)
 	switch {
-	case any(func(p v1alpha1.JavaProcess) bool { return p.AgentLoading == v1alpha1.AgentLoadingDenied }):
+	case some(func(p v1alpha1.JavaProcess) bool { return p.AgentLoading == v1alpha1.AgentLoadingDenied }):
 		return &NextStart{Reason: v1alpha1.ReasonLoadingDenied, Contradicts: true}
 	case kind == pod.JavaOptionsDecided:
 		return nil
-	case any(options(v1alpha1.JavaOptionsIgnored)):
+	case some(options(v1alpha1.JavaOptionsIgnored)):
 		return &NextStart{Reason: v1alpha1.ReasonVariableNotRead, Contradicts: true}
 	case kind == pod.JavaOptionsValue:
 		return &NextStart{}
 	case kind != pod.JavaOptionsUnset:
 		return &NextStart{Reason: reasonOf[kind]}
-	case any(options(v1alpha1.JavaOptionsSet)):
+	case some(options(v1alpha1.JavaOptionsSet)):
 		return &NextStart{Reason: v1alpha1.ReasonSetByImage, Contradicts: true}
-	case any(options("")):
+	case some(options("")):
 		return nil
 	case !pod.ImagePinned(c.Image):
 		return &NextStart{Reason: v1alpha1.ReasonImageNotPinned}

@@ -113,7 +113,7 @@ func containersOf(processes []*v1alpha1.JavaProcess) string {
 func (r Record) reached() []string {
 	var sentences []string
 	for _, c := range r.Status().Containers {
-		by := ""
+		var by string
 		switch c.Transport {
 		case v1alpha1.TransportEphemeralContainer:
 			by = "through an ephemeral container"

@@ -157,7 +157,7 @@ func TestMovesWithoutLoad(t *testing.T) {
 				}
 			}
 			var loads []v1alpha1.Transport
-			s.Helper = helperFunc(func(_ context.Context, in transport.Container, verb helperapi.Verb, _ helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
+			s.Helper = helperFunc(func(_ context.Context, in transport.Container, _ helperapi.Verb, _ helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
 				way := in.Transport
 				if way == "" {
 					way = exec

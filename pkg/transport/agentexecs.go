@@ -47,7 +47,7 @@ func (e *agentExecs) Stream(ctx context.Context, in Container, _ []string, stdin
 		return err
 	}
 	a := e.enter(ctx, in.Node, agent)
-	defer e.leave(in.Node, a)
+	defer e.leave(a)
 	return a.converse(ctx, in, stdin, stdout)
 }
 
@@ -72,7 +72,7 @@ func (e *agentExecs) enter(ctx context.Context, node string, agent Container) *a
 }
 
 // leave ends a conversation.
-func (e *agentExecs) leave(node string, a *agentExec) {
+func (e *agentExecs) leave(a *agentExec) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a.conversations--

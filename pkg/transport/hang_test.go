@@ -59,8 +59,8 @@ func attachFleet(t *testing.T, dial func(someHang, *Limits) (Dialer, func()), ha
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		limits := NewLimits(16, 5, 12)
-		e, close := dial(someHang{hangs, fleetHello}, limits)
-		defer close()
+		e, hangUp := dial(someHang{hangs, fleetHello}, limits)
+		defer hangUp()
 		begin, workers := time.Now(), make(chan struct{}, fleetWorkers)
 		ctx, stop := context.WithCancel(t.Context())
 		var mu sync.Mutex

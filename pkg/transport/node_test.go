@@ -47,7 +47,7 @@ var helpful = acts(prints(hello), func(_ context.Context, stdin *bufio.Reader, s
 	for {
 		call, err := helperapi.ReadCall(stdin)
 		if err != nil {
-			return nil //nolint:nilerr // the session was closed
+			return nil // the session was closed
 		}
 		if _, err := fmt.Fprintf(stdout, `{"id":%d,"report":{}}`+"\n", call.ID); err != nil {
 			return err
@@ -370,7 +370,7 @@ func TestNodeAgentErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := aNode(t, act(dies(tc.streams)))
+				n := aNode(t, dies(tc.streams))
 				n.agents.agents = agentsFunc(func(_ context.Context, node string) (Container, error) { return agentOn(node), tc.agents })
 				_, err := n.Open(t.Context(), viaNode)
 				wantError(t, err, tc.want, tc.says)
@@ -388,7 +388,7 @@ func TestNodeAgentErrors(t *testing.T) {
 func TestNodeThroughSeam(t *testing.T) {
 	crash := errors.New("crash")
 	for name, seam := range map[string]effects.Seam{
-		"before": func(ctx context.Context, e effects.Effect, do func(context.Context) error) error { return crash },
+		"before": func(context.Context, effects.Effect, func(context.Context) error) error { return crash },
 		"after": func(ctx context.Context, _ effects.Effect, do func(context.Context) error) error {
 			return errors.Join(do(ctx), crash)
 		},

@@ -27,7 +27,7 @@ func NewPresent(streams Streams) *Present {
 // container, with ReasonNodeAgentRefused if the operator uses a node agent instead of one, and
 // with ReasonDoorPending if no door of the container runs.
 func (p *Present) Open(ctx context.Context, in Container) (Session, error) {
-	switch in.Transport {
+	switch in.Transport { //nolint:exhaustive // by exec otherwise
 	case v1alpha1.TransportEphemeralContainer:
 		return p.openDoor(ctx, in)
 	case v1alpha1.TransportNode:

@@ -52,7 +52,7 @@ const beside = "test/e2e/manifests/node"
 // No other feature runs at the same time.
 func TestTransportMoved(t *testing.T) {
 	namespace, applications, feature := running(t, "moved", 1, 1, java17)
-	moved := func(to v1alpha1.Transport, ends bool) features.Func {
+	moved := func(to v1alpha1.Transport) features.Func {
 		verbs := []features.Func{
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"transport":"`+string(to)+`"}}`),
 			funcs.AttachedBy(namespace, to),
@@ -72,7 +72,7 @@ func TestTransportMoved(t *testing.T) {
 		v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer, v1alpha1.TransportNode,
 		v1alpha1.TransportEphemeralContainer, v1alpha1.TransportExec, v1alpha1.TransportNode,
 	} {
-		feature.Assess("it is moved to "+string(to), moved(to, false))
+		feature.Assess("it is moved to "+string(to), moved(to))
 	}
 	testenv.Test(t, feature.
 		Assess("the application is unchanged", applications.Untouched()).

@@ -136,14 +136,18 @@ func (a *agents) byAdmin() []attempt {
 				return a.admin.client.SubResource("ephemeralcontainers").Update(a.t.Context(), p, &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{DryRun: []string{metav1.DryRunAll}}})
 			}},
 			a.runs("a pod shares the process IDs of its node", func(s *corev1.PodSpec) { s.HostPID = true }),
-			a.runs("a pod has a port of its node", func(s *corev1.PodSpec) { s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}} }),
+			a.runs("a pod has a port of its node", func(s *corev1.PodSpec) {
+				s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+			}),
 			a.runs("a pod mounts a folder of its node", func(s *corev1.PodSpec) {
 				s.Volumes = []corev1.Volume{{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 			}),
 			a.runs("a pod is privileged", func(s *corev1.PodSpec) {
 				s.Containers[0].SecurityContext.Privileged, s.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true), nil
 			}),
-			a.runs("a pod has a capability", func(s *corev1.PodSpec) { s.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"SYS_PTRACE"} }),
+			a.runs("a pod has a capability", func(s *corev1.PodSpec) {
+				s.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"SYS_PTRACE"}
+			}),
 			a.runs("an init container has a capability", func(s *corev1.PodSpec) {
 				first := s.Containers[0]
 				first.Name = "first"
@@ -220,7 +224,9 @@ func TestContainmentOfNodeAgents(t *testing.T) {
 		metav1.SetMetaDataLabel(&n.ObjectMeta, "banzaicloud.com/privileged", "node-agents") // config/node
 	})
 	attacks, legitimate := slices.Concat(a.byToken(), a.byAdmin(), a.bySet()), a.legitimate()
-	eventually(t, func() bool { return attacks[0].try() == nil && a.admin.execsIn("", a.agent, policies.NodeContainer, nil, false)[0].try() == nil })
+	eventually(t, func() bool {
+		return attacks[0].try() == nil && a.admin.execsIn("", a.agent, policies.NodeContainer, nil, false)[0].try() == nil
+	})
 	for _, attempt := range slices.Concat(attacks, legitimate) {
 		if err := attempt.try(); err != nil {
 			t.Errorf("without the policies, the attack fails, so this case proves nothing: %s: %v", attempt.what, err)

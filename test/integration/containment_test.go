@@ -40,7 +40,7 @@ type contained struct {
 	home   *corev1.Pod
 	config *rest.Config
 	// agent is the pod of a node agent, if the overlay has any.
-	agent *corev1.Pod
+	agent  *corev1.Pod
 	client client.WithWatch
 	// commands are those that the policies accept.
 	commands policies.Commands

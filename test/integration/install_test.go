@@ -199,7 +199,9 @@ func (i *installation) admitsItsOperator() {
 
 func (i *installation) admitsSessionsOfNode() {
 	i.t.Helper()
-	inAgent := func(command ...string) error { return i.execsIn("", i.agent, policies.NodeContainer, command, false)[0].try() }
+	inAgent := func(command ...string) error {
+		return i.execsIn("", i.agent, policies.NodeContainer, command, false)[0].try()
+	}
 	eventually(i.t, func() bool { return deniedByAny(inAgent("id")) })
 	if err := inAgent(policies.NodeCommand()...); err != nil {
 		i.t.Errorf("a session in a node agent: got %v, want admission", err)

@@ -98,7 +98,10 @@ func TestManagerWithNodeAgents(t *testing.T) {
 	expect("there is none on the third node", third, "Discovered NodeAgentMissing")
 	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = v1alpha1.TransportExec })
 	expect("exec is asked for", third, "Discovered NoShell")
-	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = v1alpha1.TransportAuto; e.Spec.Mode = v1alpha1.ModePreflight })
+	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Transport = v1alpha1.TransportAuto
+		e.Spec.Mode = v1alpha1.ModePreflight
+	})
 	expect("no ephemeral container may be added", third, "Discovered NoShell")
 	own.nodeAgent("node-3")
 	expect("one becomes ready on the third node", third, isPreflight)

@@ -32,7 +32,9 @@ var everyVerb = []string{"get", "list", "watch", "create", "update", "patch", "d
 // ephemeral containers nowhere; it cannot change its node agents, and they have no right.
 func TestRightsOfTransportNode(t *testing.T) {
 	c := contain(t, "transport-node")
-	eventually(t, func() bool { return c.may("create", "", "pods", "exec", c.namespace) && c.may("list", "", "pods", "", "") })
+	eventually(t, func() bool {
+		return c.may("create", "", "pods", "exec", c.namespace) && c.may("list", "", "pods", "", "")
+	})
 	if !c.may("get", "", "pods", "exec", c.namespace) {
 		t.Error("the operator has no right to execute over a WebSocket in its own namespace")
 	}

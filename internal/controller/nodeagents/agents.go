@@ -38,7 +38,7 @@ const awaited = time.Minute
 type Agents struct {
 	namespace string
 	client    kubernetes.Interface
-	clock     clock.PassiveClock
+	clock     clock.Clock
 	synced    chan struct{}
 	syncOnce  sync.Once
 
@@ -61,7 +61,7 @@ type agent struct {
 
 // New returns Agents for the operator's own namespace; without one, as outside of a cluster,
 // there are none.
-func New(client kubernetes.Interface, namespace string, c clock.PassiveClock) *Agents {
+func New(client kubernetes.Interface, namespace string, c clock.Clock) *Agents {
 	return &Agents{namespace: namespace, client: client, clock: c, synced: make(chan struct{}), nodes: map[string]*node{}}
 }
 

@@ -79,7 +79,7 @@ func TestAgents(t *testing.T) {
 		"the other one of two is gone":            {pods: []*corev1.Pod{first, second}, gone: []*corev1.Pod{second}, want: steps.NodeAgent{Ready: true, UID: "first"}, pod: "first"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := testclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+			now := testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 			a := New(fake.NewClientset(), namespace, now)
 			for _, p := range tc.pods {
 				a.set(p, false)
@@ -112,7 +112,7 @@ func reasonOf(err *transport.Error) string {
 
 // Nodes are forgotten when they have had no node agent for long.
 func TestNodesAreForgotten(t *testing.T) {
-	now := testclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	now := testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	a := New(fake.NewClientset(), namespace, now)
 	for _, node := range []string{"n1", "n2", "n3"} {
 		a.set(anAgent(node, node), false)

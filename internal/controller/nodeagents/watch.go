@@ -22,11 +22,11 @@ const syncTimeout = 10 * time.Second
 
 // Synced implements attachment.NodeAgents.
 func (a *Agents) Synced(ctx context.Context) {
-	timeout := time.NewTimer(syncTimeout)
+	timeout := a.clock.NewTimer(syncTimeout)
 	defer timeout.Stop()
 	select {
 	case <-a.synced:
-	case <-timeout.C:
+	case <-timeout.C():
 	case <-ctx.Done():
 	}
 }
@@ -47,7 +47,7 @@ func (a *Agents) Watch(ctx context.Context, ready func(node string)) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(statemachine.Backoff(tries)):
+			case <-a.clock.After(statemachine.Backoff(tries)):
 			}
 		}
 		a.watch(ctx, ready)

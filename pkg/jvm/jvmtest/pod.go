@@ -37,7 +37,7 @@ func NeedPod(t *testing.T) *Pod {
 		if !ok {
 			continue
 		}
-		make := func(dir string) controlGroup {
+		create := func(dir string) controlGroup {
 			// Version 2 has the controller only where the group above says so.
 			_ = os.WriteFile(filepath.Join(filepath.Dir(dir), "cgroup.subtree_control"), []byte("+pids"), 0o644)
 			if err := os.Mkdir(dir, 0o755); err != nil {
@@ -47,8 +47,8 @@ func NeedPod(t *testing.T) *Pod {
 			t.Cleanup(g.remove)
 			return g
 		}
-		p.Tasks.controlGroup = make(filepath.Join(kubepods.dir, "pod"+p.UID))
-		p.container = make(filepath.Join(p.Tasks.dir, p.ContainerID))
+		p.Tasks.controlGroup = create(filepath.Join(kubepods.dir, "pod"+p.UID))
+		p.container = create(filepath.Join(p.Tasks.dir, p.ContainerID))
 		return p
 	}
 	missing(t, "control groups", "run the tests as root, where /sys/fs/cgroup can be written to")

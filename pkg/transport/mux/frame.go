@@ -76,7 +76,7 @@ func (r *reader) next() (frame, error) {
 	}
 	f.payload = r.buffer[:length]
 	if _, err := io.ReadFull(r.from, f.payload); err != nil {
-		if err == io.EOF { //nolint:errorlint // ReadFull returns it as it is
+		if err == io.EOF { // as ReadFull returns it
 			err = io.ErrUnexpectedEOF
 		}
 		return frame{}, err

@@ -60,7 +60,7 @@ func (s *Suite) PutBack() features.Func {
 }
 
 func (s *Suite) install(ctx context.Context, c *cluster) error {
-	if err := s.applyOperator(ctx, c, "config/default", OperatorNamespace); err != nil {
+	if err := errors.Join(c.withoutNodeAgents(ctx), s.applyOperator(ctx, c, "config/default", OperatorNamespace)); err != nil {
 		return err
 	}
 	if err := errors.Join(s.useImage(ctx, c), c.setFlags(ctx)); err != nil {

@@ -56,7 +56,7 @@ func Loaded(namespace string, times int) features.Func {
 // mark is what the agent in a process says of itself, as the helper in the
 // container reads it, or the one in the ephemeral container beside it.
 func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*helperapi.Mark, error) {
-	switch reachedBy(r, p.Container) {
+	switch reachedBy(r, p.Container) { //nolint:exhaustive // by exec otherwise
 	case v1alpha1.TransportEphemeralContainer:
 		return c.markFromDoor(ctx, r, p)
 	case v1alpha1.TransportNode:

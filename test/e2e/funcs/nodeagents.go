@@ -16,6 +16,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,6 +45,24 @@ func NodeAgents() features.Func {
 			return fmt.Errorf("the node agents are not rolled out: %+v", s)
 		}
 		return nil
+	})
+}
+
+// withoutNodeAgents removes the node agents, which config/default does not have.
+func (c *cluster) withoutNodeAgents(ctx context.Context) error {
+	agents := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: nodeAgentName}}
+	err := c.Get(ctx, client.ObjectKeyFromObject(agents), agents)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.remove(ctx, agents, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		return err
+	}
+	return await(ctx, patience, func(ctx context.Context) error {
+		return client.IgnoreNotFound(notGone(c.Get(ctx, client.ObjectKeyFromObject(agents), agents), "the DaemonSet of the node agents"))
 	})
 }
 

@@ -60,6 +60,9 @@ func askedEverySecond(object *unstructured.Unstructured) error {
 		return err
 	}
 	for _, container := range containers {
+		if container.(map[string]any)["readinessProbe"] == nil { // a node agent's
+			continue
+		}
 		if err := unstructured.SetNestedField(container.(map[string]any), int64(1), "readinessProbe", "periodSeconds"); err != nil {
 			return err
 		}
