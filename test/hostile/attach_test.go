@@ -27,7 +27,7 @@ func TestAttach(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for _, user := range []uint32{0, 1000} {
-			for _, way := range []v1alpha1.Transport{exec_, door} {
+			for _, way := range []v1alpha1.Transport{exec_, door, node} {
 				t.Run(fmt.Sprintf("uid=%d/%s", user, way), func(t *testing.T) {
 					t.Parallel()
 					attach(t, jdk, user, way)
@@ -49,6 +49,10 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 		c.openDoor(shipped)
 	}
 	o := newOperator(t, shipped, c, c)
+	defer o.node.Close()
+	if way == node {
+		startAgent(t, shipped)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), attachTimeout)
 	defer cancel()
 	sessions, in, err := o.opens(ctx, way)

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	podUID = "abc-1"
+	podUID = "abcdef01-1111-4222-8333-444455556666"
 	// tools are this machine's directories of commands.
 	tools = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	// fakes is the directory of the row's programs.

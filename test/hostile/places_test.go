@@ -82,7 +82,7 @@ func TestPlaces(t *testing.T) {
 		"the jar belongs to another user":     {given: has(own + ": >" + jar.Name + "; chown 2000:2000 " + jar.Name), leaves: staged},
 		"the directory has 20000 other files": {given: has(own + "seq -f %g.desired 20000 | xargs touch"), leaves: append([]string{"*.desired"}, staged...)},
 		"the limit is 16 descriptors":         {given: func(c *container, call *call) { has("true")(c, call); c.limits = []string{"--nofile=16"} }, leaves: staged},
-		"the limit is files of 100 KB":        {given: func(c *container, call *call) { has("true")(c, call); c.limits = []string{"--fsize=100000"} }, reason: full},
+		"the limit is files of 100 KB":        {by: []v1alpha1.Transport{exec_, door}, given: func(c *container, call *call) { has("true")(c, call); c.limits = []string{"--fsize=100000"} }, reason: full},
 	}
 	for name, r := range rows {
 		r.call = stages()

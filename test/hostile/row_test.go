@@ -97,6 +97,11 @@ func test(t *testing.T, rows map[string]row) {
 	tests.Add(1)
 	t.Parallel()
 	neighbor := newContainer(t, "size=16m")
+	fake, err := fakeImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startAgent(t, fake)
 	t.Run("rows", func(t *testing.T) {
 		for name, r := range rows {
 			by := r.by
