@@ -301,6 +301,7 @@ func TestNodeAgentHangs(t *testing.T) {
 				mu.Lock()
 				hangs = false
 				mu.Unlock()
+				synctest.Wait()
 				inspects(t, n.opens(t, viaNode))
 				if got := streams.on("node-1"); got != 2 {
 					t.Errorf("%d execs began", got)
