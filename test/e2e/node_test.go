@@ -20,6 +20,11 @@ func TestDemoByNode(t *testing.T) {
 	killed := funcs.NamespaceFor("demo-by-node-killed")
 	others := funcs.ApplicationsIn(killed)
 	testenv.Test(t, demoPath(namespace, applications, feature.
+		WithSetup("ten more pods run", funcs.All(
+			funcs.InNamespace(killed),
+			funcs.Apply(killed, "manifests/killed/app.yaml"),
+			funcs.Running(killed, 10, 10),
+			others.Remember())).
 		WithSetup("the operator may only use node agents", suite.DeployedInstead("config/transport-node")).
 		WithSetup("a node agent is ready on each node", funcs.NodeAgents()).
 		WithSetup("the operator may not execute anything in pods of others", funcs.MayCreate("exec", false)).
@@ -28,11 +33,6 @@ func TestDemoByNode(t *testing.T) {
 		Assess("no helper was installed in any container", funcs.NoHelperInside(namespace)).
 		Assess("nothing was executed in any container", funcs.NoExec(namespace)).
 		Assess("what a thief of the operator's token tries in a node agent is refused", funcs.StolenTokenAtNodeAgents()).
-		Assess("ten more pods run", funcs.All(
-			funcs.InNamespace(killed),
-			funcs.Apply(killed, "manifests/killed/app.yaml"),
-			funcs.Running(killed, 10, 10),
-			others.Remember())).
 		Assess("node agents are killed while they attach", funcs.NodeAgentsKilled(killed, rules, exporter)).
 		Assess("all pods become Annotated", funcs.AllAnnotated(killed, funcs.Exporter, 10, port)).
 		Assess("the agent was loaded once", funcs.LoadedOnce(killed)).
