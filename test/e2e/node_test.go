@@ -52,14 +52,15 @@ const beside = "test/e2e/manifests/node"
 // No other feature runs at the same time.
 func TestTransportMoved(t *testing.T) {
 	namespace, applications, feature := running(t, "moved", 1, 1, java17)
-	moved := func(to v1alpha1.Transport) features.Func {
-		verbs := []features.Func{
+	// What is healthy is not visited, so each move goes with another configuration.
+	configurations := []string{rules, "manifests/configuration/renamed.yaml"}
+	moved := func(i int, to v1alpha1.Transport) features.Func {
+		return funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"transport":"`+string(to)+`"}}`),
+			funcs.Apply(namespace, configurations[(i+1)%2]),
 			funcs.AttachedBy(namespace, to),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
-			funcs.LoadedOnce(namespace),
-		}
-		return funcs.All(verbs...)
+			funcs.LoadedOnce(namespace))
 	}
 	feature.
 		WithSetup("the operator may use all transports", suite.DeployedInstead(beside)).
@@ -68,11 +69,11 @@ func TestTransportMoved(t *testing.T) {
 		Assess("the node agent is preferred", funcs.All(
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 			funcs.AttachedBy(namespace, v1alpha1.TransportNode)))
-	for _, to := range []v1alpha1.Transport{
+	for i, to := range []v1alpha1.Transport{
 		v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer, v1alpha1.TransportNode,
 		v1alpha1.TransportEphemeralContainer, v1alpha1.TransportExec, v1alpha1.TransportNode,
 	} {
-		feature.Assess("it is moved to "+string(to), moved(to))
+		feature.Assess("it is moved to "+string(to), moved(i, to))
 	}
 	testenv.Test(t, feature.
 		Assess("the application is unchanged", applications.Untouched()).
