@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/node"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -22,11 +23,33 @@ type NodeAgent struct {
 }
 
 // Check returns why a node agent does not serve a container, a *helperapi.Error; nil if it
-// does. The process must see all processes of the node (hostPID), with CAP_SYS_PTRACE.
-func (a NodeAgent) Check(target helperapi.NodeTarget) error {
+// does. The process must see all processes of the node (hostPID), with CAP_SYS_PTRACE. A
+// refusal takes the time of all looks.
+func (a NodeAgent) Check(target helperapi.NodeTarget) (refusal error) {
 	if err := checkTarget(target); err != nil {
 		return err
 	}
+	for look := range looks {
+		if look > 0 {
+			lookAgain()
+		}
+		if refusal = a.look(target); refusal == nil || typed(refusal).Reason != helperapi.ReasonNodeAgentRefused {
+			return refusal
+		}
+	}
+	return refusal
+}
+
+// looks is how often a container has to be seen with a power to be refused for it: a process
+// that the runtime has enter the container, as for a probe by exec, still has the node's
+// namespaces and capabilities for some milliseconds.
+const looks = 4
+
+// lookAgain waits until the next look. A variable for a test.
+var lookAgain = func() { time.Sleep(100 * time.Millisecond) }
+
+// look is Check, once.
+func (a NodeAgent) look(target helperapi.NodeTarget) error {
 	own, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return typed(err)

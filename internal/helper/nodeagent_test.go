@@ -3,10 +3,13 @@
 package helper
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
@@ -52,6 +55,45 @@ func TestNodeAgent(t *testing.T) {
 		if err == nil || typed(err).Reason != test.want || !strings.Contains(err.Error(), test.names) {
 			t.Errorf("%s: %v, want %q: %s", name, err, test.want, test.names)
 		}
+	}
+	app.Unharmed()
+}
+
+// A process that the runtime has enter a container is in its control groups, with the
+// namespaces of the node still. It is none of the container's, and no power of it.
+func TestNodeWhileRuntimeEnters(t *testing.T) {
+	pod := jvmtest.NeedPod(t)
+	jdk := jvmtest.Need(t, 17)
+	app := jdk.Start(t, jvmtest.Options{Container: true, Group: pod})
+	agent := NodeAgent{Allowed: power.Allowed{
+		"allow-host-network": nil, "allow-host-ipc": nil, "allow-privileged": nil, "allow-capabilities": {"ALL"}, "allow-host-paths": {"/"},
+	}}
+	if err := agent.Check(targetIn(pod)); err != nil {
+		t.Fatal(err)
+	}
+	entering := jdk.Start(t, jvmtest.Options{Group: pod})
+	if got := inspectOne(t, pod); got.PID != 1 {
+		t.Errorf("found process %d, want 1", got.PID)
+	}
+	tmp, err := jvm.InPod(pod.UID, pod.ContainerID).OpenTmp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tmp.Close()
+	marker, err := os.CreateTemp("", "node-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(marker.Name())
+	defer marker.Close()
+	if _, err := tmp.Lstat(filepath.Base(marker.Name())); err == nil {
+		t.Error("it is the /tmp of the node")
+	}
+	before := lookAgain
+	t.Cleanup(func() { lookAgain = before })
+	lookAgain = func() { entering.Stop() } // it has entered, and ended
+	if err := agent.Check(targetIn(pod)); err != nil {
+		t.Errorf("refused: %v", err)
 	}
 	app.Unharmed()
 }

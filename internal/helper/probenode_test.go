@@ -49,10 +49,11 @@ func typedReport(err error) helperapi.Report {
 // on it: no page is requested.
 func TestStockExporterOnNode(t *testing.T) {
 	cleanDirectory(t)
+	t.Setenv("TMPDIR", "/var/tmp") // the container has another /tmp
 	pod := jvmtest.NeedPod(t)
 	jdk, port, other := jvmtest.Need(t, 17), jvmtest.FreePort(t), jvmtest.FreePort(t)
 	jar, options := stock(t, port)
-	app := jdk.Start(t, jvmtest.Options{Group: pod, Args: []string{fmt.Sprintf("-javaagent:%s=%s", jar, options)}})
+	app := jdk.Start(t, jvmtest.Options{Group: pod, Container: true, Args: []string{fmt.Sprintf("-javaagent:%s=%s", jar, options)}})
 	process := inspectOne(t, pod)
 	if process.Exporter == nil || process.Exporter.Port != port {
 		t.Errorf("the exporter is %+v, want port %d", process.Exporter, port)
@@ -62,7 +63,7 @@ func TestStockExporterOnNode(t *testing.T) {
 	app.Unharmed()
 
 	pod = jvmtest.NeedPod(t)
-	app = jdk.Start(t, jvmtest.Options{Group: pod})
+	app = jdk.Start(t, jvmtest.Options{Group: pod, Container: true})
 	attachStock(t, app, other)
 	if process := inspectOne(t, pod); process.Exporter == nil || process.Exporter.Port != 0 {
 		t.Errorf("the exporter is %+v, want an unknown port", process.Exporter)

@@ -90,10 +90,16 @@ func (c Container) OpenTmp() (tmp *os.Root, err error) {
 
 // innermost returns the index, in proc_pid_status(5)'s NSpid, of the PID that the container
 // sees: the processes of a container may make further namespaces, but its first one has none.
+// Those with the node's PIDs alone are the runtime's, about to enter, if others have more.
 func innermost(processes []Process) int {
 	least := math.MaxInt
 	for _, p := range processes {
-		least = min(least, len(p.nspids)-1)
+		if inner := len(p.nspids) - 1; inner > 0 {
+			least = min(least, inner)
+		}
+	}
+	if least == math.MaxInt {
+		return 0
 	}
 	return least
 }

@@ -3,6 +3,7 @@
 package jvm
 
 import (
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -37,7 +38,20 @@ func (c Container) contains(pid int) bool { return c.containsBelow(pid, nodeGrou
 func (c Container) containsBelow(pid int, node string) bool {
 	podUID, id, _ := c.pod()
 	place, ok := placeOf(pid, node)
-	return ok && place.PodUID == podUID && place.In(id)
+	return ok && place.PodUID == podUID && place.In(id) && !Entering(pid)
+}
+
+// Entering reports whether process pid sees the node's files: in a container's control groups,
+// it is the runtime's, on its way into the container. The runtime joins these first (runc's
+// setns process, for each exec and each probe by exec), and the files of the node are still its
+// own then.
+func Entering(pid int) bool {
+	theirs, err := os.Readlink(procPath(pid, "ns/mnt"))
+	if err != nil {
+		return false // this thread could not reach its files either
+	}
+	node, err := os.Readlink(procPath(1, "ns/mnt"))
+	return err == nil && theirs == node
 }
 
 // scanAge is for how long the processes found in a container are its only ones. A JVM takes

@@ -22,9 +22,10 @@ func (c *cluster) nodeAgent(node string) *corev1.Pod {
 	c.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: c.namespace, Name: "jmx-exporter-node-" + node,
-		Labels: map[string]string{"app.kubernetes.io/name": "jmx-exporter-operator", "app.kubernetes.io/component": "node-agent"},
+		Labels:          map[string]string{"app.kubernetes.io/name": nodeagents.DaemonSetName, "app.kubernetes.io/component": "node-agent"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: nodeagents.DaemonSetName, UID: "agents", Controller: new(true)}},
 	}}
-	pod.Spec = corev1.PodSpec{NodeName: node, HostPID: true, TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: nodeagents.ContainerName, Image: "registry.example/operator"}}}
+	pod.Spec = corev1.PodSpec{NodeName: node, ServiceAccountName: nodeagents.DaemonSetName, HostPID: true, TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: nodeagents.ContainerName, Image: "registry.example/operator"}}}
 	create(c.t, pod)
 	pod.Status = corev1.PodStatus{
 		Phase:             corev1.PodRunning,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -25,8 +26,19 @@ const ContainerName = "node-agent"
 // Labels of the pods of the node agents.
 const (
 	labelName, labelComponent = "app.kubernetes.io/name", "app.kubernetes.io/component"
-	nameValue, componentValue = "jmx-exporter-node", "node-agent"
+	nameValue, componentValue = DaemonSetName, "node-agent"
 )
+
+// DaemonSetName is the name of the DaemonSet of the node agents, and of their service account.
+const DaemonSetName = "jmx-exporter-node"
+
+// isAgent reports whether a pod is a node agent: the DaemonSet made it. What only has the
+// labels would get configurations, with their secrets, and the operator's trust.
+func isAgent(p *corev1.Pod) bool {
+	controller := metav1.GetControllerOf(p)
+	return p.Spec.ServiceAccountName == DaemonSetName &&
+		controller != nil && controller.APIVersion == "apps/v1" && controller.Kind == "DaemonSet" && controller.Name == DaemonSetName
+}
 
 // awaited is how long a node agent that went is waited for: an update of the DaemonSet
 // replaces it within seconds.
@@ -113,7 +125,7 @@ func (n *node) ready() (agent, bool) {
 // set notes a pod of a node agent as it is now, or that it is gone, and reports whether its
 // node has got a node agent that can be asked.
 func (a *Agents) set(p *corev1.Pod, gone bool) (becameReady bool) {
-	if p.Spec.NodeName == "" {
+	if p.Spec.NodeName == "" || !isAgent(p) {
 		return false
 	}
 	a.mu.Lock()

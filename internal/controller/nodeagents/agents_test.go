@@ -32,6 +32,8 @@ func anAgent(name, node string) *corev1.Pod {
 	p := &corev1.Pod{}
 	p.Namespace, p.Name, p.UID = namespace, name, types.UID(name)
 	p.Labels = map[string]string{labelName: nameValue, labelComponent: componentValue}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: DaemonSetName, Controller: new(true)}}
+	p.Spec.ServiceAccountName = DaemonSetName
 	p.Spec.NodeName, p.Spec.Containers = node, []corev1.Container{{Name: ContainerName, Image: "operator"}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
@@ -65,6 +67,10 @@ func TestAgents(t *testing.T) {
 	}{
 		"there is none":                           {reason: v1alpha1.ReasonNodeAgentMissing},
 		"one is ready":                            {pods: []*corev1.Pod{first}, want: steps.NodeAgent{Ready: true, UID: "first"}, pod: "first"},
+		"a pod with its labels has no owner":      {pods: []*corev1.Pod{changed(first, func(p *corev1.Pod) { p.OwnerReferences = nil })}, reason: v1alpha1.ReasonNodeAgentMissing},
+		"another DaemonSet owns it":               {pods: []*corev1.Pod{changed(first, func(p *corev1.Pod) { p.OwnerReferences[0].Name = "mine" })}, reason: v1alpha1.ReasonNodeAgentMissing},
+		"an owner that does not control it":       {pods: []*corev1.Pod{changed(first, func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil })}, reason: v1alpha1.ReasonNodeAgentMissing},
+		"it has another service account":          {pods: []*corev1.Pod{changed(first, func(p *corev1.Pod) { p.Spec.ServiceAccountName = "default" })}, reason: v1alpha1.ReasonNodeAgentMissing},
 		"one is on another node":                  {pods: []*corev1.Pod{anAgent("other", "n2")}, reason: v1alpha1.ReasonNodeAgentMissing},
 		"one is not scheduled":                    {pods: []*corev1.Pod{anAgent("other", "")}, reason: v1alpha1.ReasonNodeAgentMissing},
 		"one starts":                              {pods: []*corev1.Pod{starting}, reason: v1alpha1.ReasonNodeAgentPending},
