@@ -48,10 +48,7 @@ func aNode(t *testing.T, streams Streams) *Node {
 // pod has the name of its UID. One that fails is answered as the agent does.
 func agentsWith(containers Streams) Streams {
 	return act(func(ctx context.Context, stdin *bufio.Reader, stdout, _ io.Writer) error {
-		var conversations sync.WaitGroup
 		s := mux.Server(stdin, stdout, 64, func(stream *mux.Stream) {
-			conversations.Add(1)
-			defer conversations.Done()
 			defer stream.Close("")
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -78,7 +75,7 @@ func agentsWith(containers Streams) Streams {
 		case <-ctx.Done():
 			s.Close(ctx.Err())
 		}
-		conversations.Wait()
+		s.Wait()
 		return nil
 	})
 }

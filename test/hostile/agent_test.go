@@ -10,7 +10,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -62,10 +61,7 @@ func (a agent) Stream(ctx context.Context, _ transport.Container, command []stri
 	fromAgent, toOperator := io.Pipe()
 	defer toOperator.Close()
 	go func() { _, _ = io.Copy(counting{stdout, a.taken}, fromAgent) }() // the operator's side ends it
-	var conversations sync.WaitGroup
 	s := mux.Server(stdin, toOperator, 8, func(s *mux.Stream) {
-		conversations.Add(1)
-		defer conversations.Done()
 		a.converse(ctx, s)
 	})
 	select {
@@ -73,7 +69,7 @@ func (a agent) Stream(ctx context.Context, _ transport.Container, command []stri
 	case <-ctx.Done():
 		s.Close(ctx.Err())
 	}
-	conversations.Wait()
+	s.Wait()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package mux
 import (
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 )
 
@@ -14,8 +15,10 @@ type Session struct {
 	last uint32
 	// handle serves a stream that the peer opened; nil in a client.
 	handle func(*Stream)
-	limit  int
-	frames atomic.Uint64
+	// handling counts the calls of handle that have not returned.
+	handling sync.WaitGroup
+	limit    int
+	frames   atomic.Uint64
 	// begun is closed at the first frame, done at the end.
 	begun, done chan struct{}
 }
@@ -87,6 +90,12 @@ func (s *Session) Close(cause error) {
 // Done returns a channel that is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
+// Wait returns when the session has ended, and all streams of a Server are handled.
+func (s *Session) Wait() {
+	<-s.done
+	s.handling.Wait()
+}
+
 // Err returns why the session has ended; nil if it has not.
 func (s *Session) Err() error {
 	s.out.Lock()
@@ -128,6 +137,9 @@ func (s *Session) read(from *reader) error {
 func (s *Session) receive(f frame) error {
 	s.out.Lock()
 	defer s.out.Unlock()
+	if s.out.err != nil { // nothing would end a stream that begins now
+		return s.out.err
+	}
 	if stream := s.streams[f.id]; stream != nil {
 		stream.receive(f)
 		return nil
@@ -157,6 +169,6 @@ func (s *Session) accept(id uint32) error {
 	stream := s.add(id)
 	stream.acknowledging = true
 	stream.send()
-	go s.handle(stream)
+	s.handling.Go(func() { s.handle(stream) })
 	return nil
 }

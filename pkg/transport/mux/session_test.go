@@ -318,3 +318,21 @@ func TestLimit(t *testing.T) {
 		<-s.Done()
 	}
 }
+
+// What the peer opens after the end begins no stream, which nothing would end.
+func TestOpenedAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, peer := io.Pipe()
+		s := Server(from, io.Discard, 4, func(*Stream) { t.Error("a stream is handled") })
+		s.Close(nil)
+		if _, err := peer.Write(opens(1)); err != nil {
+			t.Fatal(err)
+		}
+		peer.Close()
+		s.Wait()
+		synctest.Wait()
+		if n := s.Streams(); n > 0 {
+			t.Errorf("%d streams are left", n)
+		}
+	})
+}

@@ -104,6 +104,9 @@ func ByNode() []Kind {
 		}
 		if k.AtNode != nil {
 			k.Phase, k.Reason, k.Words = k.AtNode.Phase, k.AtNode.Reason, k.AtNode.Words
+			if k.Reason == "" { // nothing is to be mended
+				k.Mended = nil
+			}
 		}
 		kinds = append(kinds, k)
 	}

@@ -39,6 +39,7 @@ containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent}]`,
 resources: {limits: {memory: 128Mi}}`},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of 128 MiB", "spec.memoryHeadroom"},
+		AtNode: &Ending{Phase: v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of the pod of 128 MiB", "spec.memoryHeadroom"}},
 		Mended: &Change{},
 	},
 	{
@@ -48,6 +49,7 @@ resources: {limits: {memory: 128Mi}}`},
 resources: {limits: {memory: 128Mi}}`},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of 128 MiB", "spec.memoryHeadroom"},
+		AtNode: &Ending{Phase: v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of the pod of 128 MiB", "spec.memoryHeadroom"}},
 	},
 	{
 		Name: "pod-memory", Title: "a memory limit of the pod, beside a container without one",
@@ -68,6 +70,7 @@ containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent, re
 		Change:    Change{Container: options("-Ddummy.tasks=1009, -Xss256k")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonInsufficientThreads, Words: []string{"8 threads could not be started", "podPidsLimit"},
+		AtNode: &Ending{Phase: v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonInsufficientThreads, Words: []string{"tasks (processes and threads) must be free"}},
 		Mended: &Change{},
 	},
 	{
