@@ -242,9 +242,9 @@ func TestColumns(t *testing.T) {
 			Name Phase Pods Attachable Refused Port Ready Reason(wide) Updated(wide) Problems(wide) Age
 			exporter Annotated 1/2 <nil> 1 9400 False PodsRefused 2 <nil> *`,
 		"jmxattachments": `
-			Name Pod Phase Port Ready Reason Container(wide) JVM(wide) Node(wide) Age
-			` + selection.AttachmentName(s.pod) + ` app-0 Annotated 9400 True <nil> app 17.0.15 node-1 *
-			` + selection.AttachmentName(cold) + ` app-1 Discovered <nil> False NoShell <nil> <nil> node-1 *`,
+			Name Pod Phase Port Ready Reason Container(wide) JVM(wide) Agent-Loading(wide) Node(wide) Age
+			` + selection.AttachmentName(s.pod) + ` app-0 Annotated 9400 True <nil> app 17.0.15 WarnsAfterUpgrade node-1 *
+			` + selection.AttachmentName(cold) + ` app-1 Discovered <nil> False NoShell <nil> <nil> <nil> node-1 *`,
 	} {
 		if diff := cmp.Diff(strings.ReplaceAll(strings.TrimSpace(want), "\t", ""), s.table(resource)); diff != "" {
 			t.Errorf("columns of %s (-want +got):\n%s", resource, diff)

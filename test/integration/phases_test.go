@@ -80,7 +80,8 @@ func TestForward(t *testing.T) {
 		Intent: &v1alpha1.LoadIntent{
 			Port: port, ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256, Time: a.Status.Processes[0].Intent.Time,
 		},
-		Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
+		Endpoint:     &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
+		AgentLoading: v1alpha1.AgentLoadingWarnsAfterUpgrade,
 	}
 	if diff := cmp.Diff([]v1alpha1.JavaProcess{process}, a.Status.Processes); diff != "" {
 		t.Errorf("processes in the status (-want +got):\n%s", diff)
