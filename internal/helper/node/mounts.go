@@ -61,9 +61,15 @@ type mounted struct {
 }
 
 // hostPaths returns the paths of the node that a container has mounted and that give power
-// over it. What the kubelet and the runtime mount into every container is none.
+// over it. What the kubelet and the runtime mount into every
+// container is none, and neither is what its processes mount of their own root directory, as
+// sandboxes do.
 func (c mounted) hostPaths(container, node []mount) (found []string) {
+	own := roots(container, node)
 	for _, m := range container {
+		if slices.ContainsFunc(own, func(o mount) bool { return o.device == m.device && power.Covers(o.root, m.root) }) {
+			continue
+		}
 		paths := onNode(m, node)
 		if c.owns(m, paths) {
 			continue
@@ -75,6 +81,16 @@ func (c mounted) hostPaths(container, node []mount) (found []string) {
 		}
 	}
 	return found
+}
+
+// roots returns the root directories that the runtime has made for the container.
+func roots(container, node []mount) (own []mount) {
+	for _, m := range container {
+		if m.point == "/" && slices.ContainsFunc(onNode(m, node), func(p string) bool { return inStore(m, p) }) {
+			own = append(own, m)
+		}
+	}
+	return own
 }
 
 // owns reports whether a mount belongs to the container, its pod or its namespaces, though
@@ -95,7 +111,7 @@ func (c mounted) owns(m mount, paths []string) bool {
 		return true
 	}
 	return slices.ContainsFunc(paths, func(p string) bool {
-		return c.ofKubelet(p) || ofRuntime(p) || isDevice(p) || m.point == "/" && inStore(m, p)
+		return c.ofKubelet(p) || ofRuntime(p) || isDevice(p)
 	})
 }
 
@@ -125,11 +141,14 @@ func isDevice(p string) bool {
 		path.Dir(p) == "/dev/pts" // the terminal of one container
 }
 
-// inStore reports whether a container's root directory is where runtimes keep these.
+// inStore reports whether a container's root directory is where runtimes keep these: what is
+// mounted there. A process may also have changed its root directory to a hostPath volume, on
+// nodes whose own root directory, or another one, is an overlay.
 func inStore(m mount, p string) bool {
 	stores := []string{
 		"/run/containerd", "/run/containers", "/run/docker", "/run/k0s", "/run/k3s", "/var/lib/containerd", "/var/lib/containers",
 		"/var/lib/crio", "/var/lib/docker", "/var/lib/k0s", "/var/lib/rancher", "/var/snap",
 	}
-	return m.kind == "overlay" || slices.ContainsFunc(stores, func(store string) bool { return power.Covers(store, p) && store != p })
+	made := m.kind == "overlay" && m.root == "/" && slices.Contains([]string{"rootfs", "merged"}, path.Base(p))
+	return made || slices.ContainsFunc(stores, func(store string) bool { return power.Covers(store, p) && store != p })
 }

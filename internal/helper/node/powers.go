@@ -35,7 +35,7 @@ func (proc Proc) Powers(pids []int, podUID string) ([]power.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := powers{podUID: podUID, node: node, namespaces: map[string]bool{}}
+	all := powers{podUID: podUID, node: node, namespaces: map[string][]mount{}}
 	if all.groups, err = proc.read(1, "cgroup"); err != nil {
 		return nil, err
 	}
@@ -55,14 +55,10 @@ type powers struct {
 	podUID string
 	node   process
 	groups string
-	mounts []mount
+	mounts []mount // of the node
 
-	namespaces   map[string]bool // of mounts
-	pid, network bool
-	ipc          bool
-	privileged   bool
-	capabilities uint64
-	paths        []string
+	processes  []process
+	namespaces map[string][]mount // of these processes
 }
 
 // process is what makes the powers of one process.
@@ -99,48 +95,38 @@ func (proc Proc) see(pid int) (p process, err error) {
 	return p, nil
 }
 
-// add adds the powers of a process.
+// add adds a process.
 func (all *powers) add(proc Proc, pid int) error {
 	p, err := proc.see(pid)
 	if err != nil {
 		return err
 	}
-	all.pid = all.pid || p.pid == all.node.pid
-	all.network = all.network || p.network == all.node.network
-	all.ipc = all.ipc || p.ipc == all.node.ipc
-	host := p.user == all.node.user // what a process may do in a user namespace ends there
-	everything := host && p.capabilities&all.node.capabilities == all.node.capabilities
-	if !all.namespaces[p.mount] {
-		if all.namespaces[p.mount] = true; len(all.namespaces) > maxNamespaces {
+	if _, known := all.namespaces[p.mount]; !known {
+		if len(all.namespaces) == maxNamespaces {
 			return errors.New("its processes have more than " + strconv.Itoa(maxNamespaces) + " mount namespaces")
 		}
-		mounts, err := proc.mounts(pid)
-		if err != nil {
+		if all.namespaces[p.mount], err = proc.mounts(pid); err != nil {
+			delete(all.namespaces, p.mount)
 			return err
 		}
-		all.privileged = all.privileged || everything && slices.ContainsFunc(mounts, writableSys)
-		in := mounted{
-			podUID: all.podUID, groups: all.groups, privileged: all.privileged,
-			sharesPID: p.pid == all.node.pid, sharesNetwork: p.network == all.node.network, sharesIPC: p.ipc == all.node.ipc,
-		}
-		for _, path := range in.hostPaths(mounts, all.mounts) {
-			if !slices.Contains(all.paths, path) {
-				all.paths = append(all.paths, path)
-			}
-		}
 	}
-	if host {
-		all.capabilities |= p.capabilities
-	}
+	all.processes = append(all.processes, p)
 	return nil
+}
+
+// everything reports whether a process has all capabilities that there are on the node. What it
+// may do in a user namespace ends there.
+func (all *powers) everything(p process) bool {
+	return p.user == all.node.user && p.capabilities&all.node.capabilities == all.node.capabilities
 }
 
 // writableSys reports whether a mount is /sys as runtimes mount it for privileged containers
 // only.
 func writableSys(m mount) bool { return m.kind == "sysfs" && m.point == "/sys" && !m.readOnly }
 
-// found returns the powers in the order of the table. A privileged container has all
-// capabilities, which are not listed, as they are not in its specification.
+// found returns the powers in the order of the table. What one process has counts for all: they
+// reach each other. A privileged container has all capabilities, which are not listed, as they
+// are not in its specification.
 func (all *powers) found() []power.Found {
 	one := func(has bool) []string {
 		if has {
@@ -148,17 +134,33 @@ func (all *powers) found() []power.Found {
 		}
 		return nil
 	}
+	in, capabilities := mounted{podUID: all.podUID, groups: all.groups}, uint64(0)
+	var mounts []mount
+	added := map[string]bool{} // by namespace
+	for _, p := range all.processes {
+		in.sharesPID = in.sharesPID || p.pid == all.node.pid
+		in.sharesNetwork = in.sharesNetwork || p.network == all.node.network
+		in.sharesIPC = in.sharesIPC || p.ipc == all.node.ipc
+		in.privileged = in.privileged || all.everything(p) && slices.ContainsFunc(all.namespaces[p.mount], writableSys)
+		if p.user == all.node.user {
+			capabilities |= p.capabilities
+		}
+		if !added[p.mount] {
+			added[p.mount] = true
+			mounts = append(mounts, all.namespaces[p.mount]...)
+		}
+	}
 	var names []string
-	if !all.privileged {
-		names = power.PowerfulIn(all.capabilities)
+	if !in.privileged {
+		names = power.PowerfulIn(capabilities)
 	}
 	return []power.Found{
-		{Power: power.HostPID, Values: one(all.pid)},
-		{Power: power.HostNetwork, Values: one(all.network)},
-		{Power: power.HostIPC, Values: one(all.ipc)},
-		{Power: power.Privileged, Values: one(all.privileged)},
+		{Power: power.HostPID, Values: one(in.sharesPID)},
+		{Power: power.HostNetwork, Values: one(in.sharesNetwork)},
+		{Power: power.HostIPC, Values: one(in.sharesIPC)},
+		{Power: power.Privileged, Values: one(in.privileged)},
 		{Power: power.Capabilities, Values: names},
-		{Power: power.HostPaths, Values: all.paths},
+		{Power: power.HostPaths, Values: in.hostPaths(mounts, all.mounts)},
 	}
 }
 

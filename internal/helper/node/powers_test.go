@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,6 +30,7 @@ const (
 32 26 0:26 / /dev/mqueue rw - mqueue mqueue rw
 33 25 8:16 / /data rw - ext4 /dev/sdb rw
 40 29 0:50 / /run/containerd/io.containerd.runtime.v2.task/k8s.io/` + id + `/rootfs rw - overlay overlay rw
+47 29 0:53 / /run/containerd/other/rootfs rw - overlay overlay rw
 41 29 0:51 / /run/containerd/io.containerd.grpc.v1.cri/sandboxes/` + id + `/shm rw - tmpfs shm rw
 42 25 0:52 / /var/lib/kubelet/pods/` + uid + `/volumes/kubernetes.io~projected/kube-api-access-x rw - tmpfs tmpfs rw
 43 25 8:32 / /var/lib/kubelet/plugins/kubernetes.io/csi/x/globalmount rw - ext4 /dev/sdc rw
@@ -134,6 +136,10 @@ func TestPowers(t *testing.T) {
 		"volumes of another pod":     {process: volume("8:1", "/var/lib/kubelet/pods/x"+uid+"/volumes/a", "/x"), want: "(/var/lib/kubelet/pods/x" + uid + "/volumes/a)"},
 		"the kubelet's directory":    {process: volume("8:1", "/var/lib/kubelet", "/etc/hosts"), want: "(/var/lib/kubelet)"},
 		"the runtime's directory":    {process: volume("8:1", "/var/lib/containerd", "/etc/hostname"), want: "(/var/lib/containerd)"},
+		"a bind mount of its own":    {process: volume("0:50", "/usr", "/newroot/usr")},
+		"its own, without its root":  {process: fake{"user", ordinary, "100 99 0:99 / / rw - tmpfs tmpfs rw\n101 100 0:50 /usr /usr rw - overlay overlay rw\n"}},
+		"of another's root":          {process: volume("0:53", "/usr", "/x"), want: "(/run/containerd/other/rootfs/usr)"},
+		"hostPath / as its root":     {process: fake{"user", ordinary, "100 99 8:1 / / rw - ext4 /dev/sda1 rw\n"}, want: "(/)"},
 		"two":                        {process: fake{"user net pid", ordinary, containerMounts}, want: "To allow that, start the node agent with --allow-host-pid and --allow-host-network."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,6 +154,44 @@ func TestPowers(t *testing.T) {
 			got := test.allowed.Refusal("It", "the node agent", found)
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// What a container has does not depend on the order of its processes.
+func TestPowersOfProcesses(t *testing.T) {
+	sys := strings.Replace(containerMounts, "/sys ro,nosuid - sysfs sysfs ro", "/sys rw,nosuid - sysfs sysfs rw", 1)
+	groups := "118 105 0:24 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
+	ordinary, privileged, sidecar := fake{"user", ordinary, sys}, fake{"user", all, sys}, fake{"user", ordinary, containerMounts + groups}
+	for name, test := range map[string]struct {
+		processes []fake
+		same      bool // mount namespace
+		want      string
+	}{
+		"one more privileged":        {[]fake{ordinary, privileged}, true, "is privileged;"},
+		"one less privileged":        {[]fake{privileged, ordinary}, true, "is privileged;"},
+		"control groups, at last":    {[]fake{privileged, sidecar}, false, "is privileged;"},
+		"control groups, at first":   {[]fake{sidecar, privileged}, false, "is privileged;"},
+		"control groups of the node": {[]fake{ordinary, sidecar}, false, "(/sys/fs/cgroup);"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proc := t.TempDir()
+			fake{"user pid net ipc mnt", all, nodeMounts}.write(t, proc, 1)
+			var pids []int
+			for i, process := range test.processes {
+				pid := 7 + i
+				process.write(t, proc, pid)
+				if pids = append(pids, pid); test.same {
+					link := filepath.Join(proc, strconv.Itoa(pid), "ns/mnt")
+					if err := errors.Join(os.Remove(link), os.Symlink("mnt:[7]", link)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			found, err := Proc(proc).Powers(pids, uid)
+			if got := (power.Allowed{}).Refusal("It", "the node agent", found); err != nil || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
 		})
 	}
