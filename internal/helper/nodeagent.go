@@ -3,6 +3,7 @@
 package helper
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -65,6 +66,9 @@ func (a NodeAgent) look(target helperapi.NodeTarget) error {
 		return helperapi.Errorf(helperapi.ReasonProcessGone, "No process of the container runs any more.")
 	}
 	found, err := proc.Powers(pids, target.PodUID)
+	if errors.Is(err, node.ErrLimit) {
+		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node is not determined: %v. A container whose processes have fewer is served.", err)
+	}
 	if err != nil {
 		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node cannot be determined: %v. The node agent takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides the node's processes.", err)
 	}

@@ -38,14 +38,44 @@ func parseMounts(mountinfo string) (mounts []mount) {
 	return mounts
 }
 
-// onNode returns the paths of the node at which a mount of a container is visible there, too:
-// a hostPath volume is always, and a file system of the container's own never.
-func onNode(m mount, node []mount) (paths []string) {
-	for _, n := range node {
-		if n.device == m.device && power.Covers(n.root, m.root) {
-			paths = append(paths, path.Join(n.point, strings.TrimPrefix(m.root, strings.TrimSuffix(n.root, "/"))))
+// place is a directory of a file system.
+type place struct{ device, root string }
+
+// above calls do with the place that a mount shows, and those above it, until it returns true;
+// it reports whether it did.
+func (m mount) above(do func(place) bool) bool {
+	for root := path.Clean(m.root); ; root = path.Dir(root) {
+		if do(place{m.device, root}) {
+			return true
+		}
+		if root == path.Dir(root) {
+			return false
 		}
 	}
+}
+
+// mountTable is where the node has mounted places. A container may have mounted thousands:
+// they are not compared one by one.
+type mountTable map[place][]mount
+
+func index(mounts []mount) mountTable {
+	node := mountTable{}
+	for _, m := range mounts {
+		at := place{m.device, path.Clean(m.root)}
+		node[at] = append(node[at], m)
+	}
+	return node
+}
+
+// onNode returns the paths of the node at which a mount of a container is visible there, too:
+// a hostPath volume is always, and a file system of the container's own never.
+func onNode(m mount, node mountTable) (paths []string) {
+	m.above(func(at place) bool {
+		for _, n := range node[at] {
+			paths = append(paths, path.Join(n.point, strings.TrimPrefix(m.root, strings.TrimSuffix(n.root, "/"))))
+		}
+		return false
+	})
 	return paths
 }
 
@@ -64,19 +94,20 @@ type mounted struct {
 // over it. What the kubelet and the runtime mount into every
 // container is none, and neither is what its processes mount of their own root directory, as
 // sandboxes do.
-func (c mounted) hostPaths(container, node []mount) (found []string) {
-	own := roots(container, node)
+func (c mounted) hostPaths(container []mount, node mountTable) (found []string) {
+	own, seen, listed := roots(container, node), map[mount]bool{}, map[string]bool{}
 	for _, m := range container {
-		if slices.ContainsFunc(own, func(o mount) bool { return o.device == m.device && power.Covers(o.root, m.root) }) {
+		if seen[m] || m.above(func(at place) bool { return own[at] }) {
 			continue
 		}
+		seen[m] = true
 		paths := onNode(m, node)
 		if c.owns(m, paths) {
 			continue
 		}
 		for _, p := range paths {
-			if power.Powerful(p, m.readOnly) && !slices.Contains(found, p) {
-				found = append(found, p)
+			if !listed[p] && power.Powerful(p, m.readOnly) {
+				found, listed[p] = append(found, p), true
 			}
 		}
 	}
@@ -84,10 +115,11 @@ func (c mounted) hostPaths(container, node []mount) (found []string) {
 }
 
 // roots returns the root directories that the runtime has made for the container.
-func roots(container, node []mount) (own []mount) {
+func roots(container []mount, node mountTable) map[place]bool {
+	own := map[place]bool{}
 	for _, m := range container {
 		if m.point == "/" && slices.ContainsFunc(onNode(m, node), func(p string) bool { return inStore(m, p) }) {
-			own = append(own, m)
+			own[place{m.device, path.Clean(m.root)}] = true
 		}
 	}
 	return own

@@ -16,13 +16,26 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
 
+// Containers choose their number of mounts, up to 100 000 in each namespace (sysctl
+// fs.mount-max); one has some dozens. The limits of what is read are in bytes.
 const (
-	// maxFile limits the files that are read, in bytes. Containers choose their number of
-	// mounts, up to 100 000 (sysctl fs.mount-max), and a node has some for each container.
-	maxFile = 16 << 20
+	// maxNode is for files of the node's process 1: a node has some mounts for each container,
+	// of which each overlay takes up to 4 KiB.
+	maxNode = 16 << 20
+	maxFile = 1 << 20
+	// maxMountinfo is for one mount namespace of a container, maxAllMountinfo for all.
+	maxMountinfo    = 1 << 20
+	maxAllMountinfo = 4 << 20
 	// maxNamespaces limits the mount namespaces of one container that are looked at.
 	maxNamespaces = 64
 )
+
+// ErrLimit is the error of Powers for a container with more mounts than a node agent looks at.
+var ErrLimit = errors.New("its processes have more mounts than the node agent looks at: " + strconv.Itoa(maxMountinfo) +
+	" bytes of /proc/<pid>/mountinfo in a mount namespace, and " + strconv.Itoa(maxAllMountinfo) + " in all of at most " + strconv.Itoa(maxNamespaces))
+
+// errLong is that of a file with more bytes than are read.
+var errLong = errors.New("too long")
 
 // Proc is the directory where proc(5) is mounted.
 type Proc string
@@ -36,14 +49,16 @@ func (proc Proc) Powers(pids []int, podUID string) ([]power.Found, error) {
 		return nil, err
 	}
 	all := powers{podUID: podUID, node: node, namespaces: map[string][]mount{}}
-	if all.groups, err = proc.read(1, "cgroup"); err != nil {
+	if all.groups, err = proc.read(1, "cgroup", maxNode); err != nil {
 		return nil, err
 	}
-	if all.mounts, err = proc.mounts(1); err != nil {
+	mountinfo, err := proc.read(1, "mountinfo", maxNode)
+	if err != nil {
 		return nil, err
 	}
+	all.mounts = index(parseMounts(mountinfo))
 	for _, pid := range pids {
-		if err := all.add(proc, pid); err != nil && proc.exists(pid) {
+		if err := all.add(proc, pid); errors.Is(err, ErrLimit) || err != nil && proc.exists(pid) {
 			return nil, err
 		}
 	}
@@ -55,7 +70,10 @@ type powers struct {
 	podUID string
 	node   process
 	groups string
-	mounts []mount // of the node
+	mounts mountTable
+
+	// read is how many bytes of mountinfo were read.
+	read int
 
 	processes  []process
 	namespaces map[string][]mount // of these processes
@@ -77,7 +95,7 @@ func (proc Proc) see(pid int) (p process, err error) {
 			return p, err
 		}
 	}
-	status, err := proc.read(pid, "status")
+	status, err := proc.read(pid, "status", maxFile)
 	if err != nil {
 		return p, err
 	}
@@ -103,12 +121,17 @@ func (all *powers) add(proc Proc, pid int) error {
 	}
 	if _, known := all.namespaces[p.mount]; !known {
 		if len(all.namespaces) == maxNamespaces {
-			return errors.New("its processes have more than " + strconv.Itoa(maxNamespaces) + " mount namespaces")
+			return ErrLimit
 		}
-		if all.namespaces[p.mount], err = proc.mounts(pid); err != nil {
-			delete(all.namespaces, p.mount)
+		mountinfo, err := proc.read(pid, "mountinfo", min(maxMountinfo, maxAllMountinfo-all.read))
+		if errors.Is(err, errLong) {
+			return ErrLimit
+		}
+		if err != nil {
 			return err
 		}
+		all.read += len(mountinfo)
+		all.namespaces[p.mount] = parseMounts(mountinfo)
 	}
 	all.processes = append(all.processes, p)
 	return nil
@@ -167,14 +190,9 @@ func (all *powers) found() []power.Found {
 // PIDNamespace returns what identifies the PID namespace of a process.
 func (proc Proc) PIDNamespace(pid int) (string, error) { return os.Readlink(proc.path(pid, "ns/pid")) }
 
-func (proc Proc) mounts(pid int) ([]mount, error) {
-	mountinfo, err := proc.read(pid, "mountinfo")
-	return parseMounts(mountinfo), err
-}
-
 // exists reports whether a process runs, and is no zombie, which has no namespaces any more.
 func (proc Proc) exists(pid int) bool {
-	stat, err := proc.read(pid, "stat")
+	stat, err := proc.read(pid, "stat", maxFile)
 	_, after, _ := strings.Cut(stat[strings.LastIndex(stat, ")")+1:], " ")
 	return !errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
 }
@@ -183,16 +201,16 @@ func (proc Proc) path(pid int, name string) string {
 	return filepath.Join(string(proc), strconv.Itoa(pid), name)
 }
 
-// read reads a file of a process.
-func (proc Proc) read(pid int, name string) (string, error) {
+// read reads a file of a process, of at most limit bytes.
+func (proc Proc) read(pid int, name string, limit int) (string, error) {
 	f, err := os.Open(proc.path(pid, name))
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if len(content) > maxFile {
-		return "", fmt.Errorf("%s of process %d has more than %d bytes", name, pid, maxFile)
+	content, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if len(content) > limit {
+		return "", fmt.Errorf("%s of process %d: %w: %d bytes", name, pid, errLong, limit)
 	}
 	return string(content), err
 }

@@ -224,6 +224,41 @@ func TestPowersUnknown(t *testing.T) {
 	}
 }
 
+// What a container may choose the length of is read to a limit only.
+func TestPowersLimits(t *testing.T) {
+	many := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString("200 100 8:1 /etc/" + strconv.Itoa(i) + " /x rw - ext4 /dev/sda1 rw\n")
+		}
+		return b.String()
+	}
+	for name, test := range map[string]struct {
+		mounts    string
+		processes int
+		want      string
+	}{
+		"of one namespace":   {many(maxMountinfo / 40), 1, "its processes have more mounts than the node agent looks at: 1048576 bytes of /proc/<pid>/mountinfo in a mount namespace, and 4194304 in all"},
+		"of all":             {many(maxMountinfo / 60), maxAllMountinfo/maxMountinfo*2 + 1, "its processes have more mounts than the node agent looks at"},
+		"of one, within it":  {many(10000), 1, ""},
+		"many mounts of one": {strings.Repeat("200 100 8:1 /etc /x rw - ext4 /dev/sda1 rw\n", 20000), 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proc := t.TempDir()
+			fake{"user pid net ipc mnt", all, nodeMounts}.write(t, proc, 1)
+			var pids []int
+			for pid := 7; pid < 7+test.processes; pid++ {
+				fake{"user", ordinary, containerMounts + test.mounts}.write(t, proc, pid)
+				pids = append(pids, pid)
+			}
+			found, err := Proc(proc).Powers(pids, uid)
+			if (err != nil) != (test.want != "") || err != nil && (!errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("found %d, %v, want %q", len(found), err, test.want)
+			}
+		})
+	}
+}
+
 func TestParseMounts(t *testing.T) {
 	got := parseMounts("36 35 98:0 /a\\040b /mnt2//deleted ro,noatime master:1 - ext3 /dev/root rw\nbroken\n37 35 0:5 /x//deleted /y rw - tmpfs\n")
 	want := []mount{{"98:0", "/a b", "/mnt2//deleted", "ext3", true}, {"0:5", "/x", "/y", "tmpfs", false}}
