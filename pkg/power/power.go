@@ -81,13 +81,20 @@ func (a Allowed) Refusal(subject, who string, found []Found) string {
 		subject, strings.Join(all, " and "), who, who, strings.Join(flags, " and "))
 }
 
+// maxValues limits the values in a message: a container may have any number.
+const maxValues = 5
+
 // describe returns what a message says of a power that is not allowed, and the flag that
 // would allow it.
 func (f Found) describe() (words, flag string) {
 	if f.List == "" {
 		return f.Words, "--" + f.Flag
 	}
-	return f.Words + " (" + strings.Join(f.Values, ", ") + ")", "--" + f.Flag + "=" + strings.Join(f.Values, ",")
+	named, more, others := f.Values, "", ""
+	if len(named) > maxValues {
+		named, more, others = named[:maxValues], fmt.Sprintf(" and %d more", len(f.Values)-maxValues), ",…"
+	}
+	return f.Words + " (" + strings.Join(named, ", ") + more + ")", "--" + f.Flag + "=" + strings.Join(named, ",") + others
 }
 
 // without returns what was found and is not allowed.
