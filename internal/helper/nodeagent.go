@@ -25,7 +25,7 @@ type NodeAgent struct {
 
 // Check returns why a node agent does not serve a container, a *helperapi.Error; nil if it
 // does. The process must see all processes of the node (hostPID), with CAP_SYS_PTRACE. A
-// refusal takes the time of all looks.
+// refusal may take the time of all looks.
 func (a NodeAgent) Check(target helperapi.NodeTarget) (refusal error) {
 	if err := checkTarget(target); err != nil {
 		return err
@@ -34,48 +34,59 @@ func (a NodeAgent) Check(target helperapi.NodeTarget) (refusal error) {
 		if look > 0 {
 			lookAgain()
 		}
-		if refusal = a.look(target); refusal == nil || typed(refusal).Reason != helperapi.ReasonNodeAgentRefused {
+		var final bool
+		if final, refusal = a.look(target); final {
 			return refusal
 		}
 	}
 	return refusal
 }
 
-// looks is how often a container has to be seen with a power to be refused for it: a process
-// that the runtime has enter the container, as for a probe by exec, still has the node's
-// namespaces and capabilities for some milliseconds.
+// looks is how often a process that the runtime may have enter the container, as for a probe by
+// exec, has to be seen to count: for some milliseconds, it still has the node's namespaces and
+// capabilities, and, while it ends, none that are visible.
 const looks = 4
 
 // lookAgain waits until the next look. A variable for a test.
 var lookAgain = func() { time.Sleep(100 * time.Millisecond) }
 
-// look is Check, once.
-func (a NodeAgent) look(target helperapi.NodeTarget) error {
+// look is Check, once. It is final unless another look may find no reason to refuse.
+func (a NodeAgent) look(target helperapi.NodeTarget) (final bool, refusal error) {
 	own, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return typed(err)
+		return true, typed(err)
 	}
 	if inPod(string(own), target.PodUID) {
-		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "The pod is the node agent's own; no flag allows attaching to it.")
+		return true, helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "The pod is the node agent's own; no flag allows attaching to it.")
 	}
 	pids, err := processesWith(target)
 	if err != nil {
-		return typed(err)
+		return true, typed(err)
 	}
 	if len(pids) == 0 {
-		return helperapi.Errorf(helperapi.ReasonProcessGone, "No process of the container runs any more.")
+		return true, helperapi.Errorf(helperapi.ReasonProcessGone, "No process of the container runs any more.")
 	}
-	found, err := proc.Powers(pids, target.PodUID)
+	settled, found, err := proc.Powers(pids, target.PodUID)
 	if errors.Is(err, node.ErrLimit) {
-		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node is not determined: %v. A container whose processes have fewer is served.", err)
+		return false, helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node is not determined: %v. A container whose processes have fewer is served.", err)
 	}
 	if err != nil {
-		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node cannot be determined: %v. The node agent takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides the node's processes.", err)
+		return false, helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node cannot be determined: %v. The node agent takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides the node's processes.", err)
 	}
-	if refusal := a.Allowed.Refusal("The container, or one that shares its process IDs,", "the node agent", found); refusal != "" {
-		return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "%s", refusal)
+	if refusal := a.refusal(settled); refusal != nil {
+		return true, refusal
 	}
-	return nil
+	refusal = a.refusal(found)
+	return refusal == nil, refusal
+}
+
+// refusal returns why a container with these powers is not served; nil if it is.
+func (a NodeAgent) refusal(found []power.Found) error {
+	refusal := a.Allowed.Refusal("The container, or one that shares its process IDs,", "the node agent", found)
+	if refusal == "" {
+		return nil
+	}
+	return helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "%s", refusal)
 }
 
 // proc is where the processes of the node are visible.

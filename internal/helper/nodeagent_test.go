@@ -59,6 +59,21 @@ func TestNodeAgent(t *testing.T) {
 	app.Unharmed()
 }
 
+// Nothing that a container does between two looks makes it another: a power that the runtime
+// does not bring is final.
+func TestNodeAgentSettled(t *testing.T) {
+	pod := jvmtest.NeedPod(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Container: true, Group: pod, Capabilities: "-all,+chown"})
+	before := lookAgain
+	t.Cleanup(func() { lookAgain = before })
+	lookAgain = func() { t.Error("it is looked at again") }
+	err := NodeAgent{Allowed: power.Allowed{"allow-host-paths": {"/"}, "allow-host-ipc": nil}}.Check(targetIn(pod))
+	if err == nil || !strings.Contains(err.Error(), "--allow-host-network.") {
+		t.Errorf("got %v", err)
+	}
+	app.Unharmed()
+}
+
 // A process that the runtime has enter a container is in its control groups, with the
 // namespaces of the node still. It is none of the container's, and no power of it.
 func TestNodeWhileRuntimeEnters(t *testing.T) {

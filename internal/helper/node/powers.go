@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 )
@@ -43,26 +44,34 @@ type Proc string
 // Powers returns the powers of processes, which are those of a container in the pod with the
 // given UID. A process that has exited meanwhile has none. It is an error if the kernel does
 // not show those of a process, or more mounts than a container needs. Process 1 is the node's.
-func (proc Proc) Powers(pids []int, podUID string) ([]power.Found, error) {
+//
+// Among found may be the powers of a process that the runtime has enter the container, which
+// it has for some milliseconds. All others are settled.
+func (proc Proc) Powers(pids []int, podUID string) (settled, found []power.Found, err error) {
 	node, err := proc.see(1)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := powers{podUID: podUID, node: node, namespaces: map[string][]mount{}}
 	if all.groups, err = proc.read(1, "cgroup", maxNode); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	mountinfo, err := proc.read(1, "mountinfo", maxNode)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all.mounts = index(parseMounts(mountinfo))
 	for _, pid := range pids {
 		if err := all.add(proc, pid); errors.Is(err, ErrLimit) || err != nil && proc.exists(pid) {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return all.found(), nil
+	found = all.found()
+	every := len(all.processes)
+	if all.processes = slices.DeleteFunc(all.processes, all.entering); len(all.processes) == every {
+		return found, found, nil
+	}
+	return all.found(), found, nil
 }
 
 // powers are those of all processes of a container.
@@ -85,16 +94,9 @@ type process struct {
 	capabilities                   uint64 // those that it has or may get
 }
 
-// see reads a process.
+// see reads a process: first what a process that enters a container changes last, so that one
+// that does not seem to enter has the namespaces of the container.
 func (proc Proc) see(pid int) (p process, err error) {
-	for _, ns := range []struct {
-		name string
-		to   *string
-	}{{"pid", &p.pid}, {"net", &p.network}, {"ipc", &p.ipc}, {"user", &p.user}, {"mnt", &p.mount}} {
-		if *ns.to, err = os.Readlink(proc.path(pid, "ns/"+ns.name)); err != nil {
-			return p, err
-		}
-	}
 	status, err := proc.read(pid, "status", maxFile)
 	if err != nil {
 		return p, err
@@ -110,11 +112,20 @@ func (proc Proc) see(pid int) (p process, err error) {
 		}
 		p.capabilities |= mask
 	}
+	for _, ns := range []struct {
+		name string
+		to   *string
+	}{{"mnt", &p.mount}, {"pid", &p.pid}, {"net", &p.network}, {"ipc", &p.ipc}, {"user", &p.user}} {
+		if *ns.to, err = os.Readlink(proc.path(pid, "ns/"+ns.name)); err != nil {
+			return p, err
+		}
+	}
 	return p, nil
 }
 
 // add adds a process.
 func (all *powers) add(proc Proc, pid int) error {
+	pid = proc.thread(pid)
 	p, err := proc.see(pid)
 	if err != nil {
 		return err
@@ -137,10 +148,22 @@ func (all *powers) add(proc Proc, pid int) error {
 	return nil
 }
 
-// everything reports whether a process has all capabilities that there are on the node. What it
-// may do in a user namespace ends there.
+// everything reports whether a process has all capabilities that there are on the node.
 func (all *powers) everything(p process) bool {
-	return p.user == all.node.user && p.capabilities&all.node.capabilities == all.node.capabilities
+	return p.capabilities&all.node.capabilities == all.node.capabilities
+}
+
+// privileged reports whether a process is that of a privileged container. What it may do in a
+// user namespace ends there.
+func (all *powers) privileged(p process) bool {
+	return p.user == all.node.user && all.everything(p) && slices.ContainsFunc(all.namespaces[p.mount], writableSys)
+}
+
+// entering reports whether a process may be one that the runtime has enter the container: it
+// joins the mount namespace last of all (jvm.Entering), and gives up capabilities only then. It
+// is in the container's files by then, where /sys is read-only unless it is privileged.
+func (all *powers) entering(p process) bool {
+	return p.mount == all.node.mount || all.everything(p) && !all.privileged(p)
 }
 
 // writableSys reports whether a mount is /sys as runtimes mount it for privileged containers
@@ -164,7 +187,7 @@ func (all *powers) found() []power.Found {
 		in.sharesPID = in.sharesPID || p.pid == all.node.pid
 		in.sharesNetwork = in.sharesNetwork || p.network == all.node.network
 		in.sharesIPC = in.sharesIPC || p.ipc == all.node.ipc
-		in.privileged = in.privileged || all.everything(p) && slices.ContainsFunc(all.namespaces[p.mount], writableSys)
+		in.privileged = in.privileged || all.privileged(p)
 		if p.user == all.node.user {
 			capabilities |= p.capabilities
 		}
@@ -188,14 +211,47 @@ func (all *powers) found() []power.Found {
 }
 
 // PIDNamespace returns what identifies the PID namespace of a process.
-func (proc Proc) PIDNamespace(pid int) (string, error) { return os.Readlink(proc.path(pid, "ns/pid")) }
-
-// exists reports whether a process runs, and is no zombie, which has no namespaces any more.
-func (proc Proc) exists(pid int) bool {
-	stat, err := proc.read(pid, "stat", maxFile)
-	_, after, _ := strings.Cut(stat[strings.LastIndex(stat, ")")+1:], " ")
-	return !errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+func (proc Proc) PIDNamespace(pid int) (string, error) {
+	return os.Readlink(proc.path(proc.thread(pid), "ns/pid"))
 }
+
+// thread returns the ID of a thread of a process, by which proc(5) shows it, too, that has
+// namespaces: the first one may have ended.
+func (proc Proc) thread(pid int) int {
+	if _, err := os.Readlink(proc.path(pid, "ns/mnt")); err == nil {
+		return pid
+	}
+	threads, _ := os.ReadDir(proc.path(pid, "task")) // none: the process is judged as it is
+	for _, t := range threads {
+		id, err := strconv.Atoi(t.Name())
+		if err != nil {
+			continue
+		}
+		if _, err := os.Readlink(proc.path(id, "ns/mnt")); err == nil {
+			return id
+		}
+	}
+	return pid
+}
+
+// exists reports whether a process runs, and is no zombie, which has no namespaces any more:
+// its first thread may be one while others run.
+func (proc Proc) exists(pid int) bool {
+	const state, threads = 0, 17 // fields after the name (proc_pid_stat(5))
+	stat, err := proc.read(pid, "stat", maxFile)
+	if err != nil {
+		return !gone(err)
+	}
+	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	if len(fields) <= threads {
+		return true
+	}
+	return fields[state] != "X" && (fields[state] != "Z" || fields[threads] != "1" && fields[threads] != "0")
+}
+
+// gone reports whether an error is that of a file of a process that has exited: before the file
+// was opened, or after.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
 func (proc Proc) path(pid int, name string) string {
 	return filepath.Join(string(proc), strconv.Itoa(pid), name)
