@@ -92,10 +92,10 @@ type mounted struct {
 
 // hostPaths returns the paths of the node that a container has mounted and that give power
 // over it. What the kubelet and the runtime mount into every
-// container is none, and neither is what its processes mount of their own root directory, as
-// sandboxes do.
+// container is none, and neither is what its processes mount of that at another place, as
+// sandboxes do with their root directory.
 func (c mounted) hostPaths(container []mount, node mountTable) (found []string) {
-	own, seen, listed := roots(container, node), map[mount]bool{}, map[string]bool{}
+	own, seen, listed := made(container, node), map[mount]bool{}, map[string]bool{}
 	for _, m := range container {
 		if seen[m] || m.above(func(at place) bool { return own[at] }) {
 			continue
@@ -114,11 +114,12 @@ func (c mounted) hostPaths(container []mount, node mountTable) (found []string) 
 	return found
 }
 
-// roots returns the root directories that the runtime has made for the container.
-func roots(container []mount, node mountTable) map[place]bool {
+// made returns what the runtime has made for the container: its root directory, and the files
+// that it keeps for it.
+func made(container []mount, node mountTable) map[place]bool {
 	own := map[place]bool{}
 	for _, m := range container {
-		if m.point == "/" && slices.ContainsFunc(onNode(m, node), func(p string) bool { return inStore(m, p) }) {
+		if slices.ContainsFunc(onNode(m, node), func(p string) bool { return m.point == "/" && inStore(m, p) || ofRuntime(m, p) }) {
 			own[place{m.device, path.Clean(m.root)}] = true
 		}
 	}
@@ -131,7 +132,7 @@ func (c mounted) owns(m mount, paths []string) bool {
 	switch m.kind {
 	case "cgroup", "cgroup2":
 		place, ok := cgroup.PlaceOf("0::"+m.root+"\n", c.groups)
-		return power.Covers("/sys/fs/cgroup", m.point) && (c.privileged || ok && place.PodUID == c.podUID)
+		return c.privileged && power.Covers("/sys/fs/cgroup", m.point) || ok && place.PodUID == c.podUID
 	case "proc": // one file system for each namespace, of which the runtime protects parts by mounts of their own
 		return c.sharesPID && power.Covers("/proc", m.point)
 	case "sysfs":
@@ -139,11 +140,11 @@ func (c mounted) owns(m mount, paths []string) bool {
 	case "mqueue":
 		return c.sharesIPC && m.point == "/dev/mqueue"
 	}
-	if m.point == "/dev/shm" && c.sharesIPC {
+	if m.point == "/dev/shm" && c.sharesIPC && m.kind == "tmpfs" && slices.Contains(paths, "/dev/shm") {
 		return true
 	}
 	return slices.ContainsFunc(paths, func(p string) bool {
-		return c.ofKubelet(p) || ofRuntime(p) || isDevice(p)
+		return c.ofKubelet(p) || isDevice(p)
 	})
 }
 
@@ -157,11 +158,15 @@ func (c mounted) ofKubelet(p string) bool {
 }
 
 // ofRuntime reports whether a path of the node is a file that the runtime keeps for one
-// container or sandbox: below a directory that is named after its ID.
-func ofRuntime(p string) bool {
+// container or sandbox, below a directory that is named after its ID, and has mounted where it
+// belongs: the ID of the sandbox is not known, and elsewhere it may be another container's.
+func ofRuntime(m mount, p string) bool {
 	const id = 64 // digits
-	files := []string{"hostname", "hosts", "resolv.conf", "shm", ".containerenv", "secrets"}
-	return slices.Contains(files, path.Base(p)) && slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(name string) bool {
+	at := map[string]string{
+		"hostname": "/etc/hostname", "hosts": "/etc/hosts", "resolv.conf": "/etc/resolv.conf",
+		"shm": "/dev/shm", ".containerenv": "/run/.containerenv", "secrets": "/run/secrets",
+	}
+	return m.point == at[path.Base(p)] && slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(name string) bool {
 		return len(name) == id && strings.Trim(name, "0123456789abcdef") == ""
 	})
 }
@@ -181,6 +186,6 @@ func inStore(m mount, p string) bool {
 		"/run/containerd", "/run/containers", "/run/docker", "/run/k0s", "/run/k3s", "/var/lib/containerd", "/var/lib/containers",
 		"/var/lib/crio", "/var/lib/docker", "/var/lib/k0s", "/var/lib/rancher", "/var/snap",
 	}
-	made := m.kind == "overlay" && m.root == "/" && slices.Contains([]string{"rootfs", "merged"}, path.Base(p))
-	return made || slices.ContainsFunc(stores, func(store string) bool { return power.Covers(store, p) && store != p })
+	whole := m.kind == "overlay" && m.root == "/" && slices.Contains([]string{"rootfs", "merged"}, path.Base(p))
+	return whole || slices.ContainsFunc(stores, func(store string) bool { return power.Covers(store, p) && store != p })
 }

@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	uid = "0f3f5a6e-1111-4222-8333-444455556666"
-	id  = "c0ffee00000000000000000000000000000000000000000000000000000000aa"
+	uid   = "0f3f5a6e-1111-4222-8333-444455556666"
+	id    = "c0ffee" + idEnd
+	idEnd = "00000000000000000000000000000000000000000000000000000000aa"
+	// sandbox is where containerd keeps the files of sandboxes.
+	sandbox = "/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/"
 	// ordinary are the capabilities of containerd's containers, all those of a privileged one.
 	ordinary, all = "00000000a80425fb", "000001ffffffffff"
 	// nodeMounts are those of process 1: the system's disk, a disk for data, and what it has
@@ -29,6 +32,7 @@ const (
 32 26 0:26 / /dev/mqueue rw - mqueue mqueue rw
 33 25 8:16 / /data rw - ext4 /dev/sdb rw
 40 29 0:50 / /run/containerd/io.containerd.runtime.v2.task/k8s.io/` + id + `/rootfs rw - overlay overlay rw
+48 29 0:54 / /run/containerd/io.containerd.grpc.v1.cri/sandboxes/decade` + idEnd + `/shm rw - tmpfs shm rw
 47 29 0:53 / /run/containerd/other/rootfs rw - overlay overlay rw
 41 29 0:51 / /run/containerd/io.containerd.grpc.v1.cri/sandboxes/` + id + `/shm rw - tmpfs shm rw
 42 25 0:52 / /var/lib/kubelet/pods/` + uid + `/volumes/kubernetes.io~projected/kube-api-access-x rw - tmpfs tmpfs rw
@@ -139,6 +143,14 @@ func TestPowers(t *testing.T) {
 		"its own, without its root":  {process: fake{"user", ordinary, "100 99 0:99 / / rw - tmpfs tmpfs rw\n101 100 0:50 /usr /usr rw - overlay overlay rw\n"}},
 		"of another's root":          {process: volume("0:53", "/usr", "/x"), want: "(/run/containerd/other/rootfs/usr)"},
 		"hostPath / as its root":     {process: fake{"user", ordinary, "100 99 8:1 / / rw - ext4 /dev/sda1 rw\n"}, want: "(/)"},
+		"another's /etc/hostname":    {process: volume("8:1", sandbox+"decade"+idEnd+"/hostname", "/x"), want: "/hostname)"},
+		"its /etc/hostname again":    {process: volume("8:1", sandbox+id+"/hostname", "/newroot/etc/hostname")},
+		"another's secrets":          {process: volume("8:1", "/var/lib/containers/storage/overlay-containers/"+id+"/userdata/run/secrets", "/x"), want: "/run/secrets)"},
+		"secrets of CRI-O":           {process: volume("8:1", "/var/lib/containers/storage/overlay-containers/"+id+"/userdata/run/secrets", "/run/secrets")},
+		"another's shared memory":    {process: volume("0:54", "/", "/x"), want: "/shm)"},
+		"its control group again":    {process: fake{"user", ordinary, containerMounts + "200 100 0:24 /../../kubepods-burstable-pod0f3f5a6e_1111_4222_8333_444455556666.slice/cri-containerd-" + id + ".scope /newroot/sys/fs/cgroup rw - cgroup2 cgroup rw\n"}},
+		"hostIPC, and a path":        {process: fake{"user ipc", ordinary, strings.Replace(containerMounts, "0:51 / /dev/shm rw - tmpfs", "8:1 /etc /dev/shm rw - ext4", 1)}, allowed: power.Allowed{"allow-host-ipc": nil}, want: "(/etc)"},
+		"hostIPC, and a tmpfs":       {process: fake{"user ipc", ordinary, strings.Replace(containerMounts, "0:51 / /dev/shm rw - tmpfs", "0:23 / /dev/shm rw - tmpfs", 1)}, allowed: power.Allowed{"allow-host-ipc": nil}, want: "(/run)"},
 		"two":                        {process: fake{"user net pid", ordinary, containerMounts}, want: "To allow that, start the node agent with --allow-host-pid and --allow-host-network."},
 	} {
 		t.Run(name, func(t *testing.T) {
