@@ -30,6 +30,19 @@ func TestContainer(t *testing.T) {
 	})
 }
 
+// The files of another process, which has got the PID, are not those of the JVM.
+func TestOpenTmpOfSuccessor(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Container: true})
+	p := found(t, app.PID)
+	p.StartTime--
+	tmp, err := p.OpenTmp()
+	if err == nil {
+		tmp.Close()
+	}
+	wantKind(t, err, ProcessGone)
+}
+
 func TestWithinGroups(t *testing.T) {
 	const unified, ours = "0::/kubepods.slice/pod1/", "12:pids:/kubepods/pod1/c1\n0::/kubepods/pod1/c1\n"
 	for name, test := range map[string]struct {

@@ -47,10 +47,14 @@ func (p Process) OpenTmp() (*os.Root, error) {
 		}
 		return err
 	})
-	if err != nil {
-		if gone := p.verify(); gone != nil {
-			return nil, gone
+	// Also after a success: another process, of another container, may have got the PID.
+	if gone := p.verify(); gone != nil {
+		if err == nil {
+			tmp.Close()
 		}
+		return nil, gone
+	}
+	if err != nil {
 		if _, ok := errors.AsType[*Error](err); ok {
 			return nil, err
 		}
