@@ -7,6 +7,7 @@ import (
 	"slices"
 	"syscall"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
@@ -34,32 +35,29 @@ func asOwner(req helperapi.Request, do func() error) error {
 // trust that user: their own, or the container's root. Where there is no such directory, it is
 // the JVMs' user or, of several, the container's root. It is -1 if there is no process.
 func ownerIn(req helperapi.Request) (user, group int, err error) {
-	var p jvm.Process // any that decides
-	several := false
+	var found []jvm.Process
 	if req.Target != nil {
-		p, err = lookup(req)
+		found = make([]jvm.Process, 1)
+		found[0], err = lookup(req)
 		if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
 			return firstOwner(req)
 		}
-	} else {
-		var found []jvm.Process
-		if found, err = processesOf(req); err == nil && len(found) == 0 {
-			return firstOwner(req)
-		}
-		if len(found) > 0 {
-			p = found[0]
-			several = slices.ContainsFunc(found, func(other jvm.Process) bool { return other.UID != p.UID })
-		}
+	} else if found, err = processesOf(req); err == nil && len(found) == 0 {
+		return firstOwner(req)
 	}
 	if err != nil {
 		return -1, -1, err
 	}
-	root := p.RootUID()
-	switch owner, exists := ownerOfDirectory(p); {
-	case exists && owner == p.UID:
-		return p.UID, p.GID, nil
-	case exists && (owner == root || owner == 0):
-		return rootOr(owner, p)
+	p, root := found[0], found[0].RootUID()
+	several := slices.ContainsFunc(found, func(other jvm.Process) bool { return other.UID != p.UID })
+	owner, exists := ownerOfDirectory(p, nil)
+	// That of one of several users is refused by the JVMs of the others, when they load from it.
+	of := slices.IndexFunc(found, func(p jvm.Process) bool { return exists && p.UID == owner.user })
+	switch {
+	case of >= 0:
+		return found[of].UID, found[of].GID, nil
+	case exists && (owner.user == root || owner.user == 0):
+		return rootOr(owner.user, p)
 	case several && root >= 0:
 		return root, p.RootGID(), nil
 	}
@@ -74,29 +72,57 @@ func rootOr(owner int, p jvm.Process) (user, group int, err error) {
 	return owner, p.RootGID(), nil
 }
 
-// firstOwner is the user of a container's first process, where it has no JVM any more.
+// firstOwner is the user of a container's first process, where it has no JVM any more, or the
+// target has gone. The files of a target that has gone are only removed, which their owner may
+// in his directory: the user of any process, or of the target itself, of whom its files there
+// are left.
 func firstOwner(req helperapi.Request) (user, group int, err error) {
 	processes, err := container(req).Processes()
 	if err != nil || len(processes) == 0 {
 		return -1, -1, err
 	}
 	p := processes[0]
-	if owner, exists := ownerOfDirectory(p); exists && owner == p.RootUID() {
-		return rootOr(owner, p)
+	owner, exists := ownerOfDirectory(p, req.Target)
+	if exists && owner.user == p.RootUID() {
+		return rootOr(owner.user, p)
+	}
+	if exists && req.Target != nil {
+		if of := slices.IndexFunc(processes, func(p jvm.Process) bool { return p.UID == owner.user }); of >= 0 {
+			return processes[of].UID, processes[of].GID, nil
+		}
+		if owner.ofTarget {
+			return owner.user, owner.group, nil
+		}
 	}
 	return p.UID, p.GID, nil
 }
 
+// directoryOwner is who owns an agent directory.
+type directoryOwner struct {
+	user, group int
+	// ofTarget is set if a file of the target there has the same owner.
+	ofTarget bool
+}
+
 // ownerOfDirectory returns who owns the agent directory that a process sees.
-func ownerOfDirectory(p jvm.Process) (owner int, exists bool) {
+func ownerOfDirectory(p jvm.Process, target *helperapi.Target) (owner directoryOwner, exists bool) {
 	tmp, err := p.OpenTmp()
 	if err != nil {
-		return 0, false
+		return owner, false
 	}
 	defer tmp.Close()
-	info, err := tmp.Lstat(path.Base(helperapi.AgentDirectory))
+	name := path.Base(helperapi.AgentDirectory)
+	info, err := tmp.Lstat(name)
 	if err != nil {
-		return 0, false
+		return owner, false
 	}
-	return int(info.Sys().(*syscall.Stat_t).Uid), true
+	stat := info.Sys().(*syscall.Stat_t)
+	owner.user, owner.group = int(stat.Uid), int(stat.Gid)
+	if target != nil {
+		for _, file := range directory.FilesOf(*target) {
+			info, err := tmp.Lstat(path.Join(name, file))
+			owner.ofTarget = owner.ofTarget || err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == owner.user
+		}
+	}
+	return owner, true
 }

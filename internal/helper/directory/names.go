@@ -5,6 +5,7 @@ package directory
 import (
 	"fmt"
 
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
@@ -18,6 +19,12 @@ func DesiredFile(p jvm.Process) string { return stemOf(p) + DesiredSuffix }
 
 // LockFile returns the name of a JVM's lock.
 func LockFile(p jvm.Process) string { return stemOf(p) + lockSuffix }
+
+// FilesOf returns the names of the desired file and the lock of a JVM that has exited.
+func FilesOf(target helperapi.Target) []string {
+	gone := stem(target.PID, target.StartTime)
+	return []string{gone + DesiredSuffix, gone + lockSuffix}
+}
 
 // stemOf returns the stem of the names of a JVM's files: the PID is that which the JVM
 // sees, so that it is the same for helpers inside and outside the container.
