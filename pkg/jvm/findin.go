@@ -46,7 +46,7 @@ func (c Container) Lookup(pid int, startTime uint64) (p Process, err error) {
 		return Process{}, err
 	}
 	for _, in := range processes {
-		if in.pidIn != pid || in.StartTime != startTime {
+		if in.PIDIn() != pid || in.StartTime != startTime {
 			continue
 		}
 		if p, err = Lookup(in.PID, startTime); err == nil && !c.Has(p) {

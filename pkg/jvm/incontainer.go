@@ -3,7 +3,6 @@
 package jvm
 
 import (
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -88,20 +87,21 @@ func (c Container) OpenTmp() (tmp *os.Root, err error) {
 	return nil, err
 }
 
-// innermost returns the index, in proc_pid_status(5)'s NSpid, of the PID that the container
-// sees: the processes of a container may make further namespaces, but its first one has none.
-// Those with the node's PIDs alone are the runtime's, about to enter, if others have more.
-func innermost(processes []Process) int {
-	least := math.MaxInt
-	for _, p := range processes {
-		if inner := len(p.nspids) - 1; inner > 0 {
-			least = min(least, inner)
-		}
-	}
-	if least == math.MaxInt {
+// levelIn returns the index, in proc_pid_status(5)'s NSpid, of the PID that the container sees:
+// the last one of its oldest process, of which the others descend. They may make further
+// namespaces, also where the container itself has the node's; and one with fewer PIDs is the
+// runtime's, about to enter.
+func levelIn(processes []Process) int {
+	if len(processes) == 0 {
 		return 0
 	}
-	return least
+	oldest := processes[0]
+	for _, p := range processes {
+		if p.StartTime < oldest.StartTime {
+			oldest = p
+		}
+	}
+	return len(oldest.nspids) - 1
 }
 
 // located returns the processes with the container, and the PIDs there.
@@ -109,7 +109,7 @@ func (c Container) located(processes []Process) []Process {
 	if !c.OnNode() {
 		return processes
 	}
-	level := innermost(processes)
+	level := levelIn(processes)
 	for i := range processes {
 		processes[i].in = c
 		if nspids := processes[i].nspids; level < len(nspids) {
@@ -119,18 +119,31 @@ func (c Container) located(processes []Process) []Process {
 	return processes
 }
 
-// StartTimes returns the function StartTime for process IDs as the container's processes see
-// themselves. On a node these are the processes that it has now.
-func (c Container) StartTimes() (startTime func(pid int) (uint64, error), err error) {
-	if !c.OnNode() {
-		return StartTime, nil
+// Alive returns a function that reports whether a process runs, by the ID that it or any
+// container of the pod sees, and its start time. On a node, it is one of those that the pod has
+// now: its containers may share their process IDs or their /tmp.
+func (c Container) Alive() (alive func(pid int, startTime uint64) bool, err error) {
+	podUID, _, onNode := c.pod()
+	if !onNode {
+		return func(pid int, startTime uint64) bool {
+			started, err := StartTime(pid)
+			return err == nil && started == startTime
+		}, nil
 	}
-	processes, err := c.Processes()
-	return func(pid int) (uint64, error) {
-		i := slices.IndexFunc(processes, func(p Process) bool { return p.NamespacePID == pid })
-		if i < 0 {
-			return 0, errorf(ProcessGone, "There is no process %d.", pid)
+	placed, err := Placed(podUID)
+	if err != nil {
+		return nil, err
+	}
+	var running []Process
+	for pid := range placed {
+		p := Process{PID: pid}
+		if p.StartTime, err = StartTime(pid); err == nil && p.readStatus() == nil {
+			running = append(running, p)
 		}
-		return processes[i].StartTime, nil
-	}, err
+	}
+	return func(pid int, startTime uint64) bool {
+		return slices.ContainsFunc(running, func(p Process) bool {
+			return p.StartTime == startTime && slices.Contains(p.nspids, pid)
+		})
+	}, nil
 }

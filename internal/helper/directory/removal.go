@@ -46,7 +46,7 @@ func (dir *Directory) modified(name string) time.Time {
 // locks of processes that have exited. It keeps locks that are held. It is only valid for
 // an agent directory whose PIDs are of the same namespace as here.
 func (dir *Directory) Sweep() {
-	started, err := dir.Container.StartTimes()
+	alive, err := dir.Container.Alive()
 	if err != nil {
 		return
 	}
@@ -55,14 +55,14 @@ func (dir *Directory) Sweep() {
 		case !dir.unchanged(name):
 		case strings.HasPrefix(name, "."): // a temporary name
 			_ = dir.Remove(name) // another helper may have removed it
-		case isGone(name, started):
+		case isGone(name, alive):
 			dir.discard(name)
 		}
 	}
 }
 
 // isGone reports whether a file belongs to a process that has exited.
-func isGone(name string, started func(pid int) (uint64, error)) bool {
+func isGone(name string, alive func(pid int, startTime uint64) bool) bool {
 	stem, desired := strings.CutSuffix(name, DesiredSuffix)
 	stem, lock := strings.CutSuffix(stem, lockSuffix)
 	pid, start, found := strings.Cut(stem, "-")
@@ -70,8 +70,8 @@ func isGone(name string, started func(pid int) (uint64, error)) bool {
 	if !desired && !lock || !found || err != nil {
 		return false
 	}
-	alive, err := started(number)
-	return err != nil || strconv.FormatUint(alive, 10) != start
+	started, err := strconv.ParseUint(start, 10, 64)
+	return err != nil || !alive(number, started)
 }
 
 // discard removes a file unless it is a lock that is held.
