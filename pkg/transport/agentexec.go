@@ -39,7 +39,7 @@ type agentExec struct {
 
 // startAgentExec executes the session's command in a node agent. It does not wait. over is
 // called once the exec has ended.
-func startAgentExec(ctx context.Context, streams Streams, seam effects.Seam, agent Container, over func()) *agentExec {
+func startAgentExec(ctx context.Context, streams Streams, seam effects.Seam, agent Container, over func(*agentExec)) *agentExec {
 	// It outlives the conversation for which it begins, and ends with its own session.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	fromAgent, stdout := io.Pipe()
@@ -55,7 +55,7 @@ func startAgentExec(ctx context.Context, streams Streams, seam effects.Seam, age
 		context.AfterFunc(ctx, func() { late.Stop() })
 	}()
 	go func() {
-		defer over()
+		defer over(a)
 		ended := make(chan error, 1)
 		err := seam(ctx, effects.Effect{Kind: effects.Exec, What: "node", On: agent.Namespace + "/" + agent.Pod}, func(ctx context.Context) error {
 			go func() {

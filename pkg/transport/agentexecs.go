@@ -30,12 +30,14 @@ type agentExecs struct {
 	seam    effects.Seam
 
 	mu sync.Mutex
-	// byNode holds the exec that is used on each node.
+	// byNode holds the exec that is used on each node, and all holds those, too, in which only
+	// former conversations last.
 	byNode map[string]*agentExec
+	all    map[*agentExec]bool
 }
 
 func newAgentExecs(streams Streams, agents Agents, seam effects.Seam) *agentExecs {
-	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}}
+	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}, all: map[*agentExec]bool{}}
 }
 
 // Stream implements Streams: it converses about a container, through the agent on its node.
@@ -62,9 +64,9 @@ func (e *agentExecs) enter(ctx context.Context, node string, agent Container) *a
 		a = nil
 	}
 	if a == nil {
-		a = startAgentExec(ctx, e.streams, e.seam, agent, func() { e.ended(node, a) })
+		a = startAgentExec(ctx, e.streams, e.seam, agent, func(a *agentExec) { e.ended(node, a) }) // which may be before it returns
 		a.idle = time.AfterFunc(agentIdle, func() { e.endIdle(node, a) })
-		e.byNode[node] = a
+		e.byNode[node], e.all[a] = a, true
 	}
 	a.idle.Stop()
 	a.conversations++
@@ -114,6 +116,7 @@ func (e *agentExecs) ended(node string, a *agentExec) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.retire(node, a)
+	delete(e.all, a)
 }
 
 // close ends all execs.
@@ -122,6 +125,8 @@ func (e *agentExecs) close() {
 	defer e.mu.Unlock()
 	for node, a := range e.byNode {
 		e.retire(node, a)
+	}
+	for a := range e.all {
 		a.mux.Close(errAgentIdle)
 	}
 }

@@ -158,7 +158,9 @@ func TestSlowReader(t *testing.T) {
 
 // Either side may end its direction first; the other direction goes on.
 func TestHalfClose(t *testing.T) {
+	handled := make(chan struct{})
 	c := connect(t, 1, func(s *Stream) {
+		defer close(handled)
 		_, _ = io.WriteString(s, "to the client")
 		s.CloseWrite()
 		content, err := io.ReadAll(s)
@@ -179,6 +181,7 @@ func TestHalfClose(t *testing.T) {
 		t.Errorf("writing after the end: %v", err)
 	}
 	<-s.Done()
+	<-handled
 }
 
 // What a side sent before it ended arrives; a side that closes without an end is seen as
