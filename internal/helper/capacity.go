@@ -26,7 +26,7 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 	}
 	var group cgroup.Memory
 	var limited bool
-	if err := jvm.AsUserOf(pid, func() error { group, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
+	if err := container(req).AsUserOf(pid, func() error { group, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
 		group, limited = cgroup.FreeMemory(pid)
 	}
 	if refusal := checkPodGroup(req, need, what); refusal != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // asOwner calls do as the user of a container of the node who is to own the agent directory
-// there, on one thread and without capabilities (see jvm.As): a node agent writes no file as
+// there, on one thread and without capabilities (see jvm.Container.As): a node agent writes no file as
 // itself. So a helper of the container finds its own files if the agent is attached by
 // another transport, and the files of a container in a user namespace have owners in it. In
 // all other cases it only calls do.
@@ -28,7 +28,7 @@ func asOwner(req helperapi.Request, do func() error) error {
 	if owner < 0 { // the container has exited
 		return do()
 	}
-	return jvm.As(owner, group, do)
+	return container(req).As(owner, group, do)
 }
 
 // ownerIn returns the owner of the agent directory that the JVMs of a request see, if they

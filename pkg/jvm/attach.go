@@ -223,7 +223,7 @@ func (p Process) signal(ctx context.Context, before ...func() error) error {
 		return err
 	}
 	defer func() { _ = handle.Release() }() // always returns nil
-	now, err := look(p.PID)
+	now, err := look(p.PID, p.in)
 	if err != nil {
 		return err
 	}

@@ -38,12 +38,18 @@ func traceable() bool {
 	return c.call(syscall.SYS_CAPGET) == nil && c[0].effective&sysPtrace != 0
 }
 
-// trace makes CAP_SYS_PTRACE the only effective capability of this thread.
-func trace() error {
+// bare reports whether no other capability than CAP_SYS_PTRACE is effective in this thread.
+func bare() bool {
+	var c capabilities
+	return c.call(syscall.SYS_CAPGET) == nil && c[0].effective&^sysPtrace == 0 && c[1].effective == 0
+}
+
+// setEffective makes these of the lower half the only effective capabilities of this thread.
+func setEffective(lower uint32) error {
 	var c capabilities
 	if err := c.call(syscall.SYS_CAPGET); err != nil {
 		return err
 	}
-	c[0].effective, c[1].effective = sysPtrace, 0
+	c[0].effective, c[1].effective = lower, 0
 	return c.call(syscall.SYS_CAPSET)
 }

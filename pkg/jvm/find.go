@@ -21,7 +21,7 @@ func Find() ([]Process, error) {
 	}
 	var found []Process
 	for _, pid := range pids {
-		if p, err := look(pid); err == nil && p.isJava() {
+		if p, err := look(pid, ""); err == nil && p.isJava() {
 			found = append(found, p)
 		}
 	}
@@ -47,8 +47,10 @@ func processIDs() ([]int, error) {
 // Lookup returns the Java process with this PID and start time. It returns an Error of
 // Kind ProcessGone if there is no such process, and of Kind UnsupportedJVM if it is not a
 // Java process.
-func Lookup(pid int, startTime uint64) (Process, error) {
-	p, err := look(pid)
+func Lookup(pid int, startTime uint64) (Process, error) { return lookup(pid, startTime, "") }
+
+func lookup(pid int, startTime uint64, in Container) (Process, error) {
+	p, err := look(pid, in)
 	if err != nil {
 		return p, err
 	}
@@ -61,9 +63,9 @@ func Lookup(pid int, startTime uint64) (Process, error) {
 	return p, nil
 }
 
-// look reads what /proc shows of a process, whether or not it is a JVM.
-func look(pid int) (Process, error) {
-	p := Process{PID: pid}
+// look reads what /proc shows of a process of the container, whether or not it is a JVM.
+func look(pid int, in Container) (Process, error) {
+	p := Process{PID: pid, in: in}
 	var err error
 	if p.StartTime, err = StartTime(pid); err != nil {
 		return p, err

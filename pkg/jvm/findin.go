@@ -21,9 +21,9 @@ func (c Container) Find() ([]Process, error) {
 	}
 	var found []Process
 	for _, in := range processes {
-		p, err := look(in.PID)
+		p, err := look(in.PID, c)
 		if err == nil && p.isJava() && c.Has(p) {
-			p.in, p.pidIn = in.in, in.pidIn
+			p.pidIn = in.pidIn
 			found = append(found, p)
 		}
 	}
@@ -49,10 +49,10 @@ func (c Container) Lookup(pid int, startTime uint64) (p Process, err error) {
 		if in.PIDIn() != pid || in.StartTime != startTime {
 			continue
 		}
-		if p, err = Lookup(in.PID, startTime); err == nil && !c.Has(p) {
+		if p, err = lookup(in.PID, startTime, c); err == nil && !c.Has(p) {
 			err = elsewhere
 		}
-		p.in, p.pidIn = in.in, in.pidIn
+		p.pidIn = in.pidIn
 		return p, err
 	}
 	return Process{}, errorf(ProcessGone, "There is no process %d that started at %d in the container.", pid, startTime)

@@ -20,16 +20,20 @@ func TestHidden(t *testing.T) {
 	for name, test := range map[string]struct {
 		options   jvmtest.Options
 		effective string
+		in        Container
 	}{
-		"another user":                    {jvmtest.Options{User: nobody}, "0000000000000000"},
-		"another user, with a capability": {jvmtest.Options{User: nobody, Privileges: strings.Fields(netBindService)}, "0000000000080000"},
-		"another user namespace":          {jvmtest.Options{User: 1000, UserNamespace: true}, "0000000000080000"},
+		"another user":                    {jvmtest.Options{User: nobody}, "0000000000000000", ""},
+		"another user, with a capability": {jvmtest.Options{User: nobody, Privileges: strings.Fields(netBindService)}, "0000000000080000", ""},
+		"root on a node":                  {jvmtest.Options{Capabilities: "-all"}, "0000000000000000", InPod("pod", "container")},
+		"root on a node, with capability": {jvmtest.Options{Capabilities: "-all,+chown"}, "0000000000080000", InPod("pod", "container")},
+		"another user namespace":          {jvmtest.Options{User: 1000, UserNamespace: true}, "0000000000080000", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := test.options
 			o.Container = true
 			app := jvmtest.Need(t, 17).Start(t, o)
 			p := found(t, app.PID)
+			p.in = test.in
 			if p.unreadable != nil {
 				t.Fatal(p.unreadable)
 			}
@@ -56,6 +60,7 @@ func TestHidden(t *testing.T) {
 			if err := As(p.UID, p.GID, func() error { return Outside(func() error { seen = fmt.Errorf("user %d", os.Geteuid()); return nil }) }); err != nil || seen.Error() != "user 0" {
 				t.Errorf("outside, it is %v, %v", seen, err)
 			}
+			p.in = "" // which has no control groups here
 			attach(t, p)
 			app.Unharmed()
 		})

@@ -56,7 +56,7 @@ func (c Container) Processes() ([]Process, error) {
 	}
 	var processes []Process
 	for _, pid := range pids {
-		p := Process{PID: pid}
+		p := Process{PID: pid, in: c}
 		if c.OnNode() && !c.contains(pid) { // nothing else is read of a process of others
 			continue
 		}

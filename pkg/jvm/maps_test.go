@@ -91,7 +91,7 @@ func TestManyMaps(t *testing.T) {
 	if at := bytes.Index(maps, []byte("libjvm.so")); err != nil || at < 5<<20 {
 		t.Fatalf("libjvm.so is at %d: %v", at, err)
 	}
-	if p, err := look(os.Getpid()); err != nil || p.Implementation != HotSpot {
+	if p, err := look(os.Getpid(), ""); err != nil || p.Implementation != HotSpot {
 		t.Errorf("got %q, %v", p.Implementation, err)
 	}
 }

@@ -36,7 +36,7 @@ func TestFrozenStart(t *testing.T) {
 		frozen := 0
 		for after := time.Duration(0); after < 60*time.Millisecond; after += 4 * time.Millisecond {
 			app := jdk.Start(t, jvmtest.Options{Unready: true})
-			app.Await("libjvm is mapped", func() bool { p, err := look(app.PID); return err == nil && p.isJava() })
+			app.Await("libjvm is mapped", func() bool { p, err := look(app.PID, ""); return err == nil && p.isJava() })
 			time.Sleep(after) // at any point of its start
 			if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)

@@ -14,22 +14,67 @@ import (
 // meanwhile (kill_ok_by_cred, check_prlimit_permission and __ptrace_may_access in the kernel).
 // As returns an Error of Kind UserMismatch if it cannot obtain the user and the group,
 // otherwise f's error. Within f, a nested As for the same user calls its function directly, on
-// the same thread.
+// the same thread; so does As for the user and group that this process has.
 //
 // Being root is not sufficient for f. In a container without CAP_SYS_PTRACE, the kernel
 // grants access to /proc/<pid>/{maps,root,cwd,fd} only to the process' own user and group
 // (ptrace(2), "Ptrace access mode checking": those for access to files, which follow the
 // effective ones), and HotSpot compares the peer's effective user and group with its own; JDK 8
 // makes no exception for root.
-func As(uid, gid int, f func() error) error { return as(uid, gid, false, f) }
+func As(uid, gid int, f func() error) error {
+	return as{uid: uid, gid: gid}.call(f)
+}
 
 // As is the function As for the user and group of the process. If the kernel does not let
 // that user see into the process (see hidden), f's thread keeps CAP_SYS_PTRACE effective,
-// provided that this process has it, as a node agent does. No other capability is.
-func (p Process) As(f func() error) error { return as(p.UID, p.GID, mayTrace() && p.hidden(), f) }
+// provided that this process has it, as a node agent does. No other capability is,
+// on a node not for root either; elsewhere root keeps those of this process, which are its
+// container's or its host's.
+func (p Process) As(f func() error) error {
+	return as{p.UID, p.GID, mayTrace() && p.hidden(), p.OnNode()}.call(f)
+}
 
-func as(uid, gid int, traces bool, f func() error) error {
-	if uid == os.Geteuid() && gid == os.Getegid() && (!traces || traceable()) {
+// As is the function As for a user of the container. On a node no capability is effective in f,
+// also if the user is root.
+func (c Container) As(uid, gid int, f func() error) error {
+	return as{uid: uid, gid: gid, bare: c.OnNode()}.call(f)
+}
+
+// as are credentials of a thread.
+type as struct {
+	uid, gid int
+	// traces is set if CAP_SYS_PTRACE is to be effective.
+	traces bool
+	// bare is set if no other capability may be, also for root.
+	bare bool
+}
+
+// has reports whether the calling thread has these credentials.
+func (a as) has() bool {
+	return a.isUser() && (!a.traces || traceable()) && (!a.bare || bare())
+}
+
+func (a as) isUser() bool { return a.uid == os.Geteuid() && a.gid == os.Getegid() }
+
+// take gives the calling thread these credentials.
+func (a as) take() error {
+	if !a.isUser() {
+		if err := become(a.uid, a.gid); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.traces:
+		return setEffective(sysPtrace)
+	case a.bare:
+		return setEffective(0)
+	}
+	return nil
+}
+
+// call calls f with these credentials.
+func (a as) call(f func() error) error {
+	if a.has() {
 		return f()
 	}
 	result := make(chan error, 1)
@@ -37,17 +82,13 @@ func as(uid, gid int, traces bool, f func() error) error {
 		runtime.LockOSThread()
 		if syscall.Gettid() == os.Getpid() { // Go never ends the main thread: held here, another one runs f
 			defer runtime.UnlockOSThread()
-			result <- as(uid, gid, traces, f)
+			result <- a.call(f)
 			return
 		}
 		// Never unlocked from here on: the thread ends with this goroutine.
-		err := become(uid, gid)
-		if err == nil && traces {
-			err = trace()
-		}
-		if err != nil {
+		if err := a.take(); err != nil {
 			result <- errorf(UserMismatch, "The JVM runs as user %d, group %d; this process runs as user %d, group %d and cannot become them: %v.",
-				uid, gid, os.Geteuid(), os.Getegid(), err)
+				a.uid, a.gid, os.Geteuid(), os.Getegid(), err)
 			return
 		}
 		result <- f()
@@ -62,9 +103,9 @@ func Outside(f func() error) error {
 	return <-result
 }
 
-// AsUserOf is As with the user and group of a process.
-func AsUserOf(pid int, f func() error) error {
-	p := Process{PID: pid}
+// AsUserOf is As with the user and group of a process of the container.
+func (c Container) AsUserOf(pid int, f func() error) error {
+	p := Process{PID: pid, in: c}
 	if err := p.readStatus(); err != nil {
 		return err
 	}
