@@ -210,19 +210,25 @@ func (p Process) owns(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && (uid == p.UID || uid == p.RootUID() && Major(p.Version) != 8)
 }
 
+// findProcess is os.FindProcess. A variable for a test.
+var findProcess = os.FindProcess
+
 // signal sends SIGQUIT after a last check of the process. The handle is opened before the
 // check. It is a pidfd where available (os.Process: Linux 5.4, unless a seccomp filter
 // blocks it), so that the signal is lost if the process exits in between; otherwise it is
-// the PID.
+// the PID, which on a node is refused: it may be one of any container then.
 func (p Process) signal(ctx context.Context, before ...func() error) error {
 	if ctx.Err() != nil {
 		return errorf(AttachTimeout, "The attach timed out.")
 	}
-	handle, err := os.FindProcess(p.PID)
+	handle, err := findProcess(p.PID)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = handle.Release() }() // always returns nil
+	if p.OnNode() && handle.WithHandle(func(uintptr) {}) != nil {
+		return errorf(AttachFailed, "The node's kernel, or a seccomp filter, has no pidfd_open(2), so that SIGQUIT could reach a process of another container. Update the kernel to 5.4 or later, allow pidfd_open and pidfd_send_signal in the node agent's seccomp profile, or choose another transport than Node.")
+	}
 	now, err := look(p.PID, p.in)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -106,4 +107,18 @@ func TestLastLookBeforeSignal(t *testing.T) {
 	wantKind(t, p.signal(deadline(t)), JVMStarting)
 	p.withdraw()
 	reduced.Unharmed()
+}
+
+// Without a handle of the process, a signal might reach another container of the node.
+func TestSignalOnNodeNeedsHandle(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	p.in = InPod("pod", "container")
+	set(t, &findProcess, func(pid int) (*os.Process, error) { return &os.Process{Pid: pid}, nil })
+	err := p.signal(deadline(t))
+	wantKind(t, err, AttachFailed)
+	if !strings.Contains(err.Error(), "pidfd_open") {
+		t.Error(err)
+	}
+	app.Unharmed()
 }
