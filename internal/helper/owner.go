@@ -56,20 +56,10 @@ func ownerIn(req helperapi.Request) (user, group int, err error) {
 	switch {
 	case of >= 0:
 		return found[of].UID, found[of].GID, nil
-	case exists && (owner.user == root || owner.user == 0):
-		return rootOr(owner.user, p)
-	case several && root >= 0:
+	case root >= 0 && (several || exists && owner.user == root):
 		return root, p.RootGID(), nil
 	}
 	return p.UID, p.GID, nil
-}
-
-// rootOr returns the root of the node, or that of the process.
-func rootOr(owner int, p jvm.Process) (user, group int, err error) {
-	if owner == 0 {
-		return 0, 0, nil
-	}
-	return owner, p.RootGID(), nil
 }
 
 // firstOwner is the user of a container's first process, where it has no JVM any more, or the
@@ -83,14 +73,14 @@ func firstOwner(req helperapi.Request) (user, group int, err error) {
 	}
 	p := processes[0]
 	owner, exists := ownerOfDirectory(p, req.Target)
-	if exists && owner.user == p.RootUID() {
-		return rootOr(owner.user, p)
+	if root := p.RootUID(); exists && root >= 0 && owner.user == root {
+		return root, p.RootGID(), nil
 	}
 	if exists && req.Target != nil {
 		if of := slices.IndexFunc(processes, func(p jvm.Process) bool { return p.UID == owner.user }); of >= 0 {
 			return processes[of].UID, processes[of].GID, nil
 		}
-		if owner.ofTarget {
+		if owner.ofTarget && owner.user != 0 { // the node's root is nobody in a user namespace
 			return owner.user, owner.group, nil
 		}
 	}

@@ -3,12 +3,15 @@
 package helper
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
@@ -53,4 +56,43 @@ func TestNodeClearsAsOwner(t *testing.T) {
 		})
 	}
 	app.Unharmed()
+}
+
+// In a user namespace, the node's root is not the container's, and as little trusted as others.
+func TestNodeRootOfNode(t *testing.T) {
+	shared := t.TempDir()
+	if err := errors.Join(os.Chmod(shared, 0o755), os.Mkdir(filepath.Join(shared, filepath.Base(helperapi.AgentDirectory)), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := os.OpenRoot(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tmp.Close()
+	for name, test := range map[string]struct {
+		options jvmtest.Options
+		want    helperapi.Reason
+	}{
+		"of the container":  {jvmtest.Options{User: nobody}, ""},
+		"in user namespace": {jvmtest.Options{User: 1000, UserNamespace: true}, helperapi.ReasonAgentDirectoryNotTrusted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, o := jvmtest.NeedPod(t), test.options
+			o.Container, o.Group = true, pod
+			app := jvmtest.Need(t, 17).Start(t, o)
+			in := jvm.InPod(pod.UID, pod.ContainerID)
+			p, err := in.Lookup(1, targetOf(t, app).StartTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantReason(t, typedReport(in.As(p.UID, p.GID, func() error {
+				dir, err := directory.Open(tmp, false, &p)
+				if err == nil {
+					dir.Close()
+				}
+				return err
+			})), test.want)
+			app.Unharmed()
+		})
+	}
 }

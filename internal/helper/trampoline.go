@@ -31,7 +31,7 @@ func trampolines(p jvm.Process) ([]jvm.OpenFile, error) {
 		switch {
 		case !jar.Mode.IsRegular():
 			return nil, foreign(jar, "it is not a regular file")
-		case jar.UID != 0 && jar.UID != p.UID && jar.UID != p.RootUID():
+		case jar.UID != p.UID && !p.IsRoot(jar.UID):
 			return nil, foreign(jar, "it belongs to user %d", jar.UID)
 		case jar.Mode.Perm()&0o022 != 0:
 			return nil, foreign(jar, "others may write to it (%v)", jar.Mode)

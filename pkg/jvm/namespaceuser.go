@@ -38,6 +38,10 @@ func (p Process) inUserNamespace() bool {
 // -1 where nobody is.
 func (p Process) RootUID() int { return outside(p.idMap("uid_map"), 0) }
 
+// IsRoot reports whether a user is root for the process. Where this process attaches from the
+// host, that is also root here; on a node, only who is root in the container.
+func (p Process) IsRoot(user int) bool { return user == p.RootUID() || user == 0 && !p.OnNode() }
+
 // RootGID is the group 0 of the process.
 func (p Process) RootGID() int { return outside(p.idMap("gid_map"), 0) }
 

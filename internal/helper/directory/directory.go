@@ -29,8 +29,8 @@ type Directory struct {
 }
 
 // Open opens the agent directory in tmp. It creates a missing one if create is set, and
-// otherwise returns fs.ErrNotExist. The owner must be root, this process' user, or the
-// user of the JVM that reads it, if any, and no one else may write to it, because its
+// otherwise returns fs.ErrNotExist. The owner must be root (of the JVM that reads it, if
+// any), this process' user, or the user of that JVM, and no one else may write to it, because its
 // files are loaded into JVMs and executed; otherwise it fails with
 // ReasonAgentDirectoryNotTrusted.
 func Open(tmp *os.Root, create bool, reader *jvm.Process) (*Directory, error) {
@@ -51,9 +51,12 @@ func Open(tmp *os.Root, create bool, reader *jvm.Process) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := &Directory{Root: root, trust: trust{[]int{0, os.Geteuid()}, reader}}
+	dir := &Directory{Root: root, trust: trust{[]int{os.Geteuid()}, reader}}
 	if reader != nil {
 		dir.owners = append(dir.owners, reader.UID, reader.RootUID())
+	}
+	if reader == nil || reader.IsRoot(0) {
+		dir.owners = append(dir.owners, 0)
 	}
 	if err := dir.check(entry); err != nil {
 		root.Close()
