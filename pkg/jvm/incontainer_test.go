@@ -3,8 +3,11 @@
 package jvm
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -82,6 +85,34 @@ func TestAlive(t *testing.T) {
 	other := jvmtest.NeedPod(t)
 	if alive, err = InPod(other.UID, other.ContainerID).Alive(); err != nil || alive(p.NamespacePID, p.StartTime) {
 		t.Errorf("a JVM of another pod is alive, %v", err)
+	}
+	app.Unharmed()
+}
+
+// An intruder may have started a moment ago.
+func TestIntrudersAreOfNow(t *testing.T) {
+	pod := jvmtest.NeedPod(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Container: true, Group: pod, User: nobody})
+	in := InPod(pod.UID, pod.ContainerID)
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	tmp, err := StatTmp(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanned.Lock()
+	scanned.in, scanned.pids, scanned.at = in, []int{os.Getpid()}, time.Now().Add(time.Hour) // without the JVM
+	scanned.Unlock()
+	t.Cleanup(func() { scanned.in = "" })
+	if users, err := tmp.Intruders(in); err != nil || !slices.Equal(users, []int{nobody}) {
+		t.Errorf("intruders are %v, %v", users, err)
 	}
 	app.Unharmed()
 }

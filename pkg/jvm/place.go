@@ -78,14 +78,21 @@ func (c Container) pids() ([]int, error) {
 	if scanned.in == c && time.Since(scanned.at) < scanAge {
 		return slices.Clone(scanned.pids), nil
 	}
-	at, node := time.Now(), nodeGroups()
-	pids, err := processIDs()
-	if err != nil {
-		return nil, err
-	}
-	pids = slices.DeleteFunc(pids, func(pid int) bool { return !c.containsBelow(pid, node) })
+	at := time.Now()
+	pids, err := c.scan()
 	if len(pids) > 0 {
 		scanned.in, scanned.pids, scanned.at = c, slices.Clone(pids), at
 	}
-	return pids, nil
+	return pids, err
+}
+
+// scan returns what pids does, of this moment, for what is sought in any process: only a JVM
+// takes its time to start.
+func (c Container) scan() ([]int, error) {
+	pids, err := processIDs()
+	if err != nil || !c.OnNode() {
+		return pids, err
+	}
+	node := nodeGroups()
+	return slices.DeleteFunc(pids, func(pid int) bool { return !c.containsBelow(pid, node) }), nil
 }

@@ -36,15 +36,13 @@ func (t Tmp) Intruders(in Container, trusted ...int) ([]int, error) {
 	if !t.Exposed(trusted...) {
 		return nil, nil
 	}
-	pids, err := in.pids() // excludes this process, whose main thread As may have switched to another user
+	// On a node, other containers do not reach this one, unless they mount its volume.
+	pids, err := in.scan() // excludes this process, whose main thread As may have switched to another user
 	if err != nil {
 		return nil, err
 	}
 	var users []int
 	for _, pid := range pids {
-		if in.OnNode() && !in.contains(pid) { // others do not reach the container, unless they mount its volume
-			continue
-		}
 		data, err := readProc(pid, "status")
 		if _, gone := StartTime(pid); err != nil || gone != nil { // it has exited
 			continue
