@@ -44,9 +44,12 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
 }
 
+// freePodMemory is cgroup.FreePodMemory. A variable for a test.
+var freePodMemory = cgroup.FreePodMemory
+
 // checkPodGroup refuses an operation that needs more memory than the pod's own control group
-// leaves, which only a node agent sees. If it does not, the request says what the pod's limit
-// is, as in a container.
+// leaves, which only a node agent sees. If it does not, the request has to say what the pod's
+// limit is, as in a container: a limit that is not known may be any.
 func checkPodGroup(req helperapi.Request, need int64, what string) error {
 	if !container(req).OnNode() {
 		return nil
@@ -54,11 +57,15 @@ func checkPodGroup(req helperapi.Request, need int64, what string) error {
 	var memory cgroup.Memory
 	var limited bool
 	err := jvm.Outside(func() (err error) {
-		memory, limited, err = cgroup.FreePodMemory(req.PodUID)
+		memory, limited, err = freePodMemory(req.PodUID)
 		return err
 	})
-	if err != nil || !limited || memory.Free >= need {
-		return nil //nolint:nilerr // see above
+	switch {
+	case err != nil && (req.PodMemory == nil || req.PodMemory.Limit <= 0):
+		return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB, and whether the memory limit of the pod leaves them cannot be determined: %v. The node agent reads it in the root directory of the node's process 1, for which it takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides it. Allow that, give the pod a memory limit in spec.resources, or set spec.memoryHeadroom to 0.",
+			what, inMiB(need, 1), err)
+	case err != nil || !limited || memory.Free >= need:
+		return nil
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of the pod of %d MiB; less than %d MiB are free, of all its containers. Raise the limits of the pod or its containers, lower their use, or lower spec.memoryHeadroom.",
 		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
+	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
@@ -236,4 +237,31 @@ func anotherJar(jar []byte) []byte {
 	other := slices.Clone(jar)
 	other[len(other)-2] = 1
 	return append(other, '!')
+}
+
+// Where a node agent cannot read what the pod leaves, the request has to have its limit.
+func TestNodePodMemory(t *testing.T) {
+	req := helperapi.Request{PodUID: "pod", ContainerID: string(jvm.InPod("pod", "container"))}
+	for name, test := range map[string]struct {
+		free    int64
+		limited bool
+		err     error
+		known   *helperapi.PodMemory
+		want    helperapi.Reason
+	}{
+		"enough":                             {free: 96 * mib, limited: true},
+		"too little":                         {free: 95 * mib, limited: true, want: helperapi.ReasonInsufficientMemory},
+		"no limit":                           {},
+		"not readable":                       {err: os.ErrPermission, want: helperapi.ReasonInsufficientMemory},
+		"not readable, the limit is known":   {err: os.ErrPermission, known: &helperapi.PodMemory{Limit: 512 * mib}},
+		"not readable, known without figure": {err: os.ErrPermission, known: &helperapi.PodMemory{}, want: helperapi.ReasonInsufficientMemory},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set(t, &freePodMemory, func(string) (cgroup.Memory, bool, error) {
+				return cgroup.Memory{Limit: 512 * mib, Free: test.free}, test.limited, test.err
+			})
+			req.PodMemory = test.known
+			wantReason(t, typedReport(checkPodGroup(req, 96*mib, "The first load")), test.want)
+		})
+	}
 }
