@@ -2,11 +2,7 @@
 
 package jvm
 
-import (
-	"slices"
-
-	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
-)
+import "slices"
 
 // Find returns what the function of that name finds in the container. On a node it looks
 // into no process of another one.
@@ -56,20 +52,4 @@ func (c Container) Lookup(pid int, startTime uint64) (p Process, err error) {
 		return p, err
 	}
 	return Process{}, errorf(ProcessGone, "There is no process %d that started at %d in the container.", pid, startTime)
-}
-
-// Placed returns the processes in the containers of a pod, by their IDs.
-func Placed(podUID string) (map[int]cgroup.Place, error) {
-	pids, err := processIDs()
-	if err != nil {
-		return nil, err
-	}
-	node := nodeGroups()
-	placed := map[int]cgroup.Place{}
-	for _, pid := range pids {
-		if place, ok := placeOf(pid, node); ok && place.PodUID == podUID {
-			placed[pid] = place
-		}
-	}
-	return placed, nil
 }

@@ -32,6 +32,22 @@ func placeOf(pid int, node string) (place cgroup.Place, ok bool) {
 	return cgroup.PlaceOf(string(groups), node)
 }
 
+// Placed returns the processes in the containers of a pod, by their IDs.
+func Placed(podUID string) (map[int]cgroup.Place, error) {
+	pids, err := processIDs()
+	if err != nil {
+		return nil, err
+	}
+	node := nodeGroups()
+	placed := map[int]cgroup.Place{}
+	for _, pid := range pids {
+		if place, ok := placeOf(pid, node); ok && place.PodUID == podUID {
+			placed[pid] = place
+		}
+	}
+	return placed, nil
+}
+
 // contains reports whether process pid is in the container, which InPod made.
 func (c Container) contains(pid int) bool { return c.containsBelow(pid, nodeGroups()) }
 
