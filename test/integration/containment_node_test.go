@@ -166,6 +166,7 @@ func (a *agents) bySet() []attempt {
 	container := func(what string, how func(*corev1.Container)) attempt {
 		return a.makes(what, a.controller, func(p *corev1.Pod) { how(&p.Spec.Containers[0]) })
 	}
+	list := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/jmx-attach", "list"}}}}
 	return []attempt{
 		a.makes("another DaemonSet makes a node agent", a.controller, func(p *corev1.Pod) { p.OwnerReferences[0].Name = "evil" }),
 		a.makes("a node agent has another label", a.controller, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "shop"} }),
@@ -182,6 +183,19 @@ func (a *agents) bySet() []attempt {
 		container("a node agent has a port", func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{ContainerPort: 80}} }),
 		container("a node agent has a hook", func(c *corev1.Container) {
 			c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/jmx-attach", "list"}}}}
+		}),
+		container("a node agent has a liveness probe", func(c *corev1.Container) { c.LivenessProbe = list.DeepCopy() }),
+		container("a node agent has a readiness probe", func(c *corev1.Container) { c.ReadinessProbe = list.DeepCopy() }),
+		container("a node agent has a startup probe", func(c *corev1.Container) { c.StartupProbe = list.DeepCopy() }),
+		container("a node agent runs in another directory", func(c *corev1.Container) { c.WorkingDir = "/proc/1/root" }),
+		container("the message of a node agent's end covers its program", func(c *corev1.Container) { c.TerminationMessagePath = "/jmx-attach" }),
+		a.makes("a node agent has a device", a.controller, func(p *corev1.Pod) {
+			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "any", ResourceClaimName: new("any")}}
+			p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "any"}}
+		}),
+		a.makes("a node agent may write what runtimes protect in /proc", a.controller, func(p *corev1.Pod) {
+			p.Spec.HostPID, p.Spec.HostUsers = false, new(false)
+			p.Spec.Containers[0].SecurityContext.ProcMount = new(corev1.UnmaskedProcMount)
 		}),
 		container("a node agent has another capability", func(c *corev1.Container) {
 			c.SecurityContext.Capabilities.Add = append(c.SecurityContext.Capabilities.Add, "SYS_ADMIN")
