@@ -91,9 +91,9 @@ type mounted struct {
 }
 
 // hostPaths returns the paths of the node that a container has mounted and that give power
-// over it. What the kubelet and the runtime mount into every
-// container is none, and neither is what its processes mount of that at another place, as
-// sandboxes do with their root directory.
+// over it. What the kubelet and the runtime mount into every container is none, and neither
+// is what its processes mount of that at another place, as sandboxes do with their root
+// directory.
 func (c mounted) hostPaths(container []mount, node mountTable) (found []string) {
 	own, seen, listed := made(container, node), map[mount]bool{}, map[string]bool{}
 	for _, m := range container {
