@@ -64,6 +64,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, version)
 		return 0
 	}
+	if bypasses(args) {
+		fmt.Fprintln(stderr, errOnlySessions)
+		return 2
+	}
 	verb := helperapi.Verb(args[0])
 	switch {
 	case verb == helperapi.VerbServe && slices.Equal(args[1:], []string{helperapi.ServeInDoor}):

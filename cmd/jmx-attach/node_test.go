@@ -377,3 +377,35 @@ func TestNodeRefuses(t *testing.T) {
 		t.Errorf("with all flags but one: got %v", err)
 	}
 }
+
+// With several main processes, one of which an exec may have started, nothing is allowed but
+// what all of them allow the same way.
+func TestNodeOtherMain(t *testing.T) {
+	one := inPod(t)
+	startAgent(t, agentFlags[1:]...)
+	startAgent(t, agentFlags...)
+	line, err := json.Marshal(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNodeTalk(t)
+	if err := n.begin(string(line)).says(); err.Reason != helperapi.ReasonNodeAgentRefused || !strings.Contains(err.Message, "--allow-host-pid") || !strings.Contains(err.Message, "network") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An exec into a node agent reaches no process past the agent's checks, whatever its
+// arguments are.
+func TestNodeServesOnlySessions(t *testing.T) {
+	startAgent(t, agentFlags...)
+	for _, args := range []string{"inspect", "status --pid 1", "load --pid 1 --config /x --agent /x --exporter /x", "check --pid 1 --config /x", "unload --pid 1", "probe --port 1", "stage", "serve", "serve --door", "serve --node --node", "serve " + strings.Repeat("0", 64), "door", "conquer"} {
+		if r := call(t, "", strings.Fields(args)...); r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, "node agent") {
+			t.Errorf("%s: got %+v", args, r)
+		}
+	}
+	for _, args := range []string{"--version", "--help", "node --help"} {
+		if r := call(t, "", strings.Fields(args)...); r.code != 0 {
+			t.Errorf("%s: got %+v", args, r)
+		}
+	}
+}

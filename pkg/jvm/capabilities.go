@@ -26,8 +26,8 @@ func (c *capabilities) call(number uintptr) error {
 	return nil
 }
 
-// mayTrace reports whether this thread may make CAP_SYS_PTRACE effective.
-func mayTrace() bool {
+// MayTrace reports whether this thread may make CAP_SYS_PTRACE effective.
+func MayTrace() bool {
 	var c capabilities
 	return c.call(syscall.SYS_CAPGET) == nil && c[0].permitted&sysPtrace != 0
 }

@@ -31,7 +31,7 @@ func As(uid, gid int, f func() error) error {
 // on a node not for root either; elsewhere root keeps those of this process, which are its
 // container's or its host's.
 func (p Process) As(f func() error) error {
-	return as{p.UID, p.GID, mayTrace() && p.hidden(), p.OnNode()}.call(f)
+	return as{p.UID, p.GID, MayTrace() && p.hidden(), p.OnNode()}.call(f)
 }
 
 // As is the function As for a user of the container. On a node no capability is effective in f,
