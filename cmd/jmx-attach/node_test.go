@@ -398,7 +398,7 @@ func TestNodeOtherMain(t *testing.T) {
 // arguments are.
 func TestNodeServesOnlySessions(t *testing.T) {
 	startAgent(t, agentFlags...)
-	for _, args := range []string{"inspect", "status --pid 1", "load --pid 1 --config /x --agent /x --exporter /x", "check --pid 1 --config /x", "unload --pid 1", "probe --port 1", "stage", "serve", "serve --door", "serve --node --node", "serve " + strings.Repeat("0", 64), "door", "conquer"} {
+	for _, args := range []string{"inspect", "status --pid 1", "load --pid 1 --config /x --agent /x --exporter /x", "check --pid 1 --config /x", "unload --pid 1", "probe --port 1", "stage", "serve", "serve --door", "serve --node --node", "serve " + strings.Repeat("0", 64), "door --forever", "conquer"} {
 		if r := call(t, "", strings.Fields(args)...); r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, "node agent") {
 			t.Errorf("%s: got %+v", args, r)
 		}
