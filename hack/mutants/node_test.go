@@ -34,12 +34,12 @@ var ofNode = []mutant{
 	},
 	{
 		"a node agent writes no file as the node's root",
-		"internal/helper/owner.go", "return jvm.As(owner, group, do)", "return jvm.As(0, 0*group, do)",
+		"internal/helper/owner.go", "return container(req).As(owner, group, do)", "return container(req).As(0, 0*group, do)",
 		named{"internal/helper", "TestNodeUsers"},
 	},
 	{
 		"a thread that acts as a JVM's user has CAP_SYS_PTRACE only if the kernel demands it",
-		"pkg/jvm/user.go", "mayTrace() && p.hidden()", "mayTrace()",
+		"pkg/jvm/user.go", "MayTrace() && p.hidden()", "MayTrace()",
 		named{"pkg/jvm", "TestHidden"},
 	},
 }

@@ -64,7 +64,7 @@ func checkPodGroup(req helperapi.Request, need int64, what string) error {
 	case err != nil && (req.PodMemory == nil || req.PodMemory.Limit <= 0):
 		return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB, and whether the memory limit of the pod leaves them cannot be determined: %v. The node agent reads it in the root directory of the node's process 1, for which it takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides it. Allow that, give the pod a memory limit in spec.resources, or set spec.memoryHeadroom to 0.",
 			what, inMiB(need, 1), err)
-	case err != nil || !limited || memory.Free >= need:
+	case !limited || memory.Free >= need: // or the request says what the limit is
 		return nil
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of the pod of %d MiB; less than %d MiB are free, of all its containers. Raise the limits of the pod or its containers, lower their use, or lower spec.memoryHeadroom.",

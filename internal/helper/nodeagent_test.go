@@ -95,7 +95,7 @@ func TestNodeWhileRuntimeEnters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tmp.Close()
-	marker, err := os.CreateTemp("", "node-")
+	marker, err := os.CreateTemp("", "node-") //nolint:usetesting // in /tmp itself
 	if err != nil {
 		t.Fatal(err)
 	}
