@@ -38,6 +38,8 @@ var elsewhere = []struct {
 	{"docs/kubectl-jmx.md", "jmx-attach load", "needs a JVM on this machine", "cmd/jmx-attach TestDocumentedTrial"},
 	{"docs/metrics.md", "monitoring:prometheus", "needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
 	{"docs/metrics.md", "create token prometheus", "needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
+	{"docs/next-start.md", "delete mutatingadmissionpolicy", "takes a policy from another feature", "test/integration TestNextStartWithoutPolicy"},
+	{"docs/node-agent.md", "label --overwrite namespace", "changes the namespace of the operator", "test/e2e TestDemoByNode"},
 	{"docs/operations.md", "delete -k config/default", "removes the operator", "test/e2e TestUndeployed"},
 	{"docs/preflight.md", "example-preflight", "needs an exporter with this mode", "test/e2e TestPreflight"},
 	{"docs/scale.md", "--set shards=2", "needs a release to upgrade", "test/e2e TestChart"},
