@@ -49,8 +49,9 @@ func TestAnnounced(t *testing.T) {
 	}
 	app.Unharmed()
 
-	old := p // older than any pending SIGQUIT
-	old.StartTime -= 3600 * 100
+	// It is older than any pending SIGQUIT.
+	t.Cleanup(func() { ageOf = age })
+	ageOf = func(uint64) time.Duration { return time.Hour }
 	for ago, want := range map[time.Duration]bool{pending - time.Minute: true, pending + time.Minute: false} {
 		if err := os.WriteFile(announcement, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -59,13 +60,13 @@ func TestAnnounced(t *testing.T) {
 		if err := os.Chtimes(announcement, then, then); err != nil {
 			t.Fatal(err)
 		}
-		if other, err := old.announce(); err != nil || other != want {
+		if other, err := p.announce(); err != nil || other != want {
 			t.Errorf("%s ago: another attacher's: %v, %v", ago, other, err)
 		}
-		if other, err := old.announce(); err != nil || !other {
+		if other, err := p.announce(); err != nil || !other {
 			t.Errorf("%s ago, the second time: another attacher's: %v, %v", ago, other, err)
 		}
-		old.withdraw()
+		p.withdraw()
 	}
 }
 

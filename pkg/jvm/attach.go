@@ -153,7 +153,7 @@ func (p Process) announce() (other bool, err error) {
 		}
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
 			now := time.Now()
-			if other = p.wasSignaled(tmp) || now.Sub(info.ModTime()) < min(age(p.StartTime), pending); other {
+			if other = p.wasSignaled(tmp) || now.Sub(info.ModTime()) < min(ageOf(p.StartTime), pending); other {
 				return nil
 			}
 			return tmp.Chtimes(name, now, now)
@@ -209,6 +209,9 @@ func (p Process) owns(info fs.FileInfo) bool {
 	uid := int(info.Sys().(*syscall.Stat_t).Uid)
 	return info.Mode().IsRegular() && (uid == p.UID || uid == p.RootUID() && Major(p.Version) != 8)
 }
+
+// ageOf is age. A variable for a test.
+var ageOf = age
 
 // findProcess is os.FindProcess. A variable for a test.
 var findProcess = os.FindProcess

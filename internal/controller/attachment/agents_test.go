@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/util/workqueue"
@@ -41,6 +42,7 @@ type recordsOf struct {
 // List implements client.Reader.
 func (r recordsOf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	*r.lists++
+	time.Sleep(time.Second) // of the bubble: until all others wait
 	list.(*v1alpha1.JmxAttachmentList).Items = r.records
 	return nil
 }
@@ -79,6 +81,7 @@ func TestNodeAgentReady(t *testing.T) {
 			t.Errorf("WaitForSync: got %v, waited %t", err, known.synced)
 		}
 		known.ready("n1")
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		var got []string
 		for q.Len() > 0 {
@@ -95,6 +98,7 @@ func TestNodeAgentReady(t *testing.T) {
 		for range 1000 { // as when a DaemonSet is installed
 			known.ready("n3")
 		}
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		if lists > 2 {
 			t.Errorf("lists of all records for a thousand nodes: got %d, want 2 at most", lists)
