@@ -409,3 +409,28 @@ func TestNodeServesOnlySessions(t *testing.T) {
 		}
 	}
 }
+
+// A session that is idle does not end with a conversation that has just begun.
+func TestNodeIdleEnd(t *testing.T) {
+	fromAgent, toOperator := io.Pipe()
+	fromOperator, toAgent := io.Pipe()
+	begun, hold := make(chan struct{}), make(chan struct{})
+	server := mux.Server(fromOperator, toOperator, 1, func(*mux.Stream) { close(begun); <-hold })
+	client := mux.Client(fromAgent, toAgent)
+	defer func() {
+		close(hold)
+		client.Close(nil)
+		server.Close(nil)
+		for _, pipe := range []io.Closer{fromAgent, toOperator, fromOperator, toAgent} {
+			pipe.Close()
+		}
+	}()
+	if _, err := client.Open(); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	(&nodeSession{}).endIdle(server)
+	if err := server.Err(); err != nil {
+		t.Errorf("the session has ended: %v", err)
+	}
+}

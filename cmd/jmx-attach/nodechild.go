@@ -138,7 +138,7 @@ func (c *child) converse(peer io.Reader, to io.Writer, gone <-chan struct{}) err
 		case <-ended:
 		}
 	}()
-	var said tail
+	var said beginning
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&said, c.stderr); c.stderr.Close() }) // for a message only
 	reading.Go(func() { _, _ = io.Copy(to, c.stdout); c.stdout.Close() })    // the child sees that nobody reads
@@ -171,17 +171,17 @@ const (
 	reasonHelperKilled helperapi.Reason = "HelperKilled"
 )
 
-// tail keeps the beginning of what is written to it.
-type tail struct{ kept bytes.Buffer }
+// beginning keeps the beginning of what is written to it.
+type beginning struct{ kept bytes.Buffer }
 
 // Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *beginning) Write(p []byte) (int, error) {
 	t.kept.Write(p[:min(len(p), maxChildError-t.kept.Len())])
 	return len(p), nil
 }
 
 // String returns one line.
-func (t *tail) String() string {
+func (t *beginning) String() string {
 	const longest = 300
 	line := terminal.Line(strings.Join(strings.Fields(t.kept.String()), " "))
 	return strings.ToValidUTF8(line[:min(len(line), longest)], "")

@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// errOnlySessions is what an exec into a node agent is told that is no session.
+// errOnlySessions is printed by an exec into a node agent that is not a session.
 const errOnlySessions = "jmx-attach: the main process of this container is a node agent, which serves only 'serve --node': a session that checks every container first"
 
 // bypasses reports whether a command would run past the checks of the node agent in whose

@@ -89,11 +89,12 @@ func (n *nodeSession) serve(stdin io.Reader, stdout io.Writer) int {
 	return 1
 }
 
-// endIdle ends the session unless a conversation has begun meanwhile.
+// endIdle ends the session unless a conversation has begun meanwhile, which may not have been
+// counted yet.
 func (n *nodeSession) endIdle(s *mux.Session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.conversations == 0 {
+	if n.conversations == 0 && s.Streams() == 0 {
 		s.Close(errIdle)
 	}
 }

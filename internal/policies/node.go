@@ -1,6 +1,9 @@
 package policies
 
-import "banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+import (
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
 
 // NodeAgent is the name of the DaemonSet of the node agents, of their service account, and
 // of their label app.kubernetes.io/name (config/node).
@@ -12,10 +15,8 @@ const NodeContainer = "node-agent"
 // NodeProgram returns the command of a node agent's container.
 func NodeProgram() []string { return []string{helperapi.DoorProgram, string(helperapi.VerbNode)} }
 
-// NodeCommand returns the command of a session in a node agent.
-func NodeCommand() []string {
-	return []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeOnNode}
-}
+// NodeCommand returns the command of a session in a node agent: the operator's own.
+func NodeCommand() []string { return transport.NodeCommand() }
 
 // NodeCapabilities returns the capabilities of a node agent, sorted; docs/node-agent.md says
 // what each is for. It is the one list: a test compares it with config/node.

@@ -97,8 +97,8 @@ func (a *agents) changes(what string, pod *corev1.Pod, how func(*corev1.Pod)) at
 
 // byToken are attacks with a token of the operator.
 func (a *agents) byToken() []attempt {
-	elsewhere := newCluster(a.t)
-	stranger := elsewhere.run(aPod(a.agent.Name).container(policies.NodeContainer))
+	otherNamespace := newCluster(a.t)
+	namesake := otherNamespace.run(aPod(a.agent.Name).container(policies.NodeContainer))
 	named, other := a.run(aPod(policies.NodeAgent+"-old")), a.run(aPod("app-0").container(policies.NodeContainer))
 	session := policies.NodeCommand()
 	return slices.Concat(
@@ -110,7 +110,7 @@ func (a *agents) byToken() []attempt {
 		a.execsIn("a terminal is requested in a node agent", a.agent, policies.NodeContainer, session, true),
 		a.execsIn("the session of a node agent in another pod of the operator's namespace", other, policies.NodeContainer, session, false),
 		a.execsIn("the session of a node agent in a container of another name", named, "app", session, false),
-		a.execsIn("the session of a node agent in another container of its name", stranger, policies.NodeContainer, session, false),
+		a.execsIn("the session of a node agent in another container of its name", namesake, policies.NodeContainer, session, false),
 	)
 }
 
