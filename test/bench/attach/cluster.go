@@ -146,16 +146,18 @@ func (b *bench) apply(ctx context.Context) error {
 	return b.Client.Create(ctx, rules)
 }
 
-// findOperator waits for the operator and the node agent, and notes which pods they are.
+// findOperator waits for the operator and the node agents, one on each node, and notes which
+// pods are the operator's and the worker's.
 func (b *bench) findOperator(ctx context.Context) error {
 	return until(ctx, func(ctx context.Context) error {
-		agents, err := b.readyPods(ctx, "app.kubernetes.io/component=node-agent", 1)
+		agents, err := b.readyPods(ctx, "app.kubernetes.io/component=node-agent", 2)
 		if err != nil {
 			return err
 		}
 		pods, err := b.readyPods(ctx, "app.kubernetes.io/name="+operatorName+",app.kubernetes.io/component!=node-agent", 1)
 		if err == nil {
-			b.agentPod, b.operatorPod = agents[0], pods[0]
+			b.operatorPod = pods[0]
+			b.agentPod = agents[slices.IndexFunc(agents, func(a corev1.Pod) bool { return a.Spec.NodeName == b.worker.name })]
 		}
 		return err
 	})
