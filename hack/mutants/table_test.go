@@ -95,7 +95,7 @@ var ofWork = []mutant{
 	},
 	{
 		"a JVM gets one SIGQUIT at most",
-		"pkg/jvm/attach.go", "other = p.wasSignaled(tmp) || ", "other = ",
+		"pkg/jvm/announcement.go", "return p.wasSignaled(tmp) || ", "return ",
 		named{"pkg/jvm", "TestSignalledOnce"},
 	},
 	{

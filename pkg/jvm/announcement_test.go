@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +128,44 @@ func TestForeignAnnouncement(t *testing.T) {
 	if err := p.Attach(deadline(t)); err != nil {
 		t.Error(err)
 	}
+	app.Unharmed()
+}
+
+// An attacher that is killed during its last checks of the JVM, which take long on a busy
+// machine, has announced nothing yet: the next one sends the SIGQUIT at once.
+func TestKilledBeforeSignal(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	ctx, killed := deadline(t), make(chan struct{})
+	go func() {
+		defer close(killed)
+		_ = p.Attach(ctx, func() error { runtime.Goexit(); return nil }) // does not return
+	}()
+	<-killed
+	wantNoAnnouncement(t, p)
+	attach(t, p)
+	wantNoAnnouncement(t, p)
+	app.Unharmed()
+}
+
+// Whoever announces himself during the last checks of another attacher is the only one who
+// sends SIGQUIT.
+func TestAnnouncedMeanwhile(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	wantKind(t, p.Attach(short, func() error {
+		other, err := p.announce()
+		if other {
+			t.Error("it is announced before its checks")
+		}
+		return err
+	}), AttachTimeout)
+	if p.HasSocket() {
+		t.Error("the JVM was signaled")
+	}
+	p.withdraw()
+	attach(t, p)
 	app.Unharmed()
 }

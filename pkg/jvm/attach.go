@@ -5,14 +5,8 @@ package jvm
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
-	"time"
 )
 
 // Attach ensures that the JVM's attach listener is running. It waits for the listener,
@@ -45,24 +39,29 @@ func (p Process) Attach(ctx context.Context, before ...func() error) error {
 // signal is sent, the announcement stays until the socket exists. A JVM that is paused
 // beyond ctx opens the socket later, and the next Attach finds it. A JVM that never opens
 // it has printed its stacks, or will: it gets no second SIGQUIT.
+//
+// An announcer that is killed before the signal keeps others waiting for as long as pending.
+// So nothing that takes time is between the two.
 func (p Process) trigger(ctx context.Context, before []func() error) error {
-	other, err := p.announce()
+	other, err := p.announced()
+	if err == nil && !other {
+		if err = p.signal(ctx, before...); errors.Is(err, errAnnounced) {
+			other, err = true, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if other { // a SIGQUIT is pending or had no effect; a second one could make the JVM print its stacks
-		return p.awaitSocket(ctx)
-	}
-	if err = p.signal(ctx, before...); err != nil {
-		p.withdraw()
-		return err
-	}
-	if err := p.awaitSocket(ctx); err != nil {
+	if err := p.awaitSocket(ctx); err != nil || other {
 		return err
 	}
 	p.withdraw()
 	return nil
 }
+
+// errAnnounced means that another announcement is in effect: a SIGQUIT is pending or had no
+// effect, and a second one could make the JVM print its stacks.
+var errAnnounced = errors.New("another attacher is announced")
 
 // awaitSocket waits until the JVM listens on its attach socket.
 func (p Process) awaitSocket(ctx context.Context) error {
@@ -120,99 +119,6 @@ func restartsListener(version string) bool {
 	}
 }
 
-// pending is how long a SIGQUIT may take to have an effect: while the JVM's threads reach
-// a safepoint, or while it is paused. After that, the announcer is assumed to have died
-// before sending the signal.
-const pending = 5 * time.Minute
-
-// announce creates .attach_pid<pid>, by which HotSpot distinguishes an attacher's SIGQUIT
-// from a person's. It reports whether another announcement is in effect: a recent one of
-// another attacher, or one of any age that notes that this JVM was sent SIGQUIT. It takes
-// over any other one: an older one, or one for a former JVM with this PID.
-//
-// HotSpot looks in its working directory first, then in /tmp, and requires the file to be
-// owned by the JVM's user. The file is created in /tmp, which the socket needs anyway;
-// the working directory belongs to the application.
-func (p Process) announce() (other bool, err error) {
-	name := p.announcement()
-	err = p.As(func() error {
-		tmp, err := p.OpenTmp()
-		if err != nil {
-			return err
-		}
-		defer tmp.Close()
-		if cwd, err := p.openRoot("cwd"); err == nil {
-			defer cwd.Close()
-			if info, err := cwd.Lstat(name); err == nil && !p.owns(info) {
-				return errorf(AttachFailed, "%s in the JVM's working directory belongs to somebody else; HotSpot would not start its attach listener.", name)
-			}
-		}
-		f, err := tmp.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			return f.Close()
-		}
-		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
-			now := time.Now()
-			if other = p.wasSignaled(tmp) || now.Sub(info.ModTime()) < min(ageOf(p.StartTime), pending); other {
-				return nil
-			}
-			return tmp.Chtimes(name, now, now)
-		}
-		return errorf(AttachFailed, "/tmp/%s cannot be created: %v.", name, err)
-	})
-	return other, err
-}
-
-// note records in the announcement that this JVM is sent SIGQUIT. It is called before the
-// signal: a helper that dies in between has sent none, and none is better than two. It
-// appends a line, because JVMs that share a /tmp may have the same PID.
-func (p Process) note() error {
-	tmp, err := p.OpenTmp()
-	if err != nil {
-		return err
-	}
-	defer tmp.Close()
-	f, err := tmp.OpenFile(p.announcement(), os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = fmt.Fprintln(f, p.StartTime)
-	return err
-}
-
-// wasSignaled reports whether the announcement contains this JVM's note.
-func (p Process) wasSignaled(tmp *os.Root) bool {
-	noted, err := readRegular(tmp, p.announcement())
-	return err == nil && slices.Contains(strings.Fields(noted), strconv.FormatUint(p.StartTime, 10))
-}
-
-// announcement returns the name of the announcement file in /tmp.
-func (p Process) announcement() string { return fmt.Sprintf(".attach_pid%d", p.NamespacePID) }
-
-// withdraw removes the announcement.
-func (p Process) withdraw() {
-	// A leftover is not an error: the next attacher takes an old announcement over.
-	_ = p.As(func() error {
-		tmp, err := p.OpenTmp()
-		if err != nil {
-			return err
-		}
-		defer tmp.Close()
-		return tmp.Remove(p.announcement())
-	})
-}
-
-// owns reports whether a file belongs to the JVM's user, or to root, which HotSpot also
-// trusts since JDK 9.
-func (p Process) owns(info fs.FileInfo) bool {
-	uid := int(info.Sys().(*syscall.Stat_t).Uid)
-	return info.Mode().IsRegular() && (uid == p.UID || uid == p.RootUID() && Major(p.Version) != 8)
-}
-
-// ageOf is age. A variable for a test.
-var ageOf = age
-
 // findProcess is os.FindProcess. A variable for a test.
 var findProcess = os.FindProcess
 
@@ -252,17 +158,31 @@ func (p Process) signal(ctx context.Context, before ...func() error) error {
 			return err
 		}
 	}
-	err = p.As(func() error {
-		if err := p.ping(); !errors.Is(err, errNotListening) {
-			return err // already listening: SIGQUIT would print all stacks
-		}
-		if err := p.note(); err != nil {
-			return err
-		}
-		return handle.Signal(syscall.SIGQUIT)
-	})
+	err = p.As(func() error { return p.quit(handle) })
 	if errors.Is(err, os.ErrProcessDone) {
 		return errorf(ProcessGone, "Process %d has exited.", p.PID)
+	}
+	return err
+}
+
+// quit announces an attacher and sends SIGQUIT, unless the JVM listens already.
+func (p Process) quit(handle *os.Process) error {
+	other, err := p.announce()
+	if err != nil {
+		return err
+	}
+	if other {
+		return errAnnounced
+	}
+	if err = p.ping(); !errors.Is(err, errNotListening) { // SIGQUIT would print all stacks
+		p.withdraw()
+		return err
+	}
+	if err = p.note(); err == nil {
+		err = handle.Signal(syscall.SIGQUIT)
+	}
+	if err != nil {
+		p.withdraw()
 	}
 	return err
 }
