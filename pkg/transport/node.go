@@ -25,7 +25,8 @@ func NewNode(streams Streams, agents Agents, artifacts *Artifacts, seam effects.
 }
 
 // Open implements Dialer. It fails with ReasonNodeAgentMissing, ReasonNodeAgentPending or
-// ReasonNodeAgentRefused where the container cannot be reached that way.
+// ReasonNodeAgentRefused where the container cannot be reached that way; its cause is
+// ErrAgentRelease while the agent runs another release.
 func (n *Node) Open(ctx context.Context, in Container) (Session, error) {
 	if in.ID == "" {
 		return nil, &Error{Reason: v1alpha1.ReasonContainerNotRunning, Message: "The container is not running."}
@@ -36,6 +37,10 @@ func (n *Node) Open(ctx context.Context, in Container) (Session, error) {
 		return nil, agentNotResponding(err)
 	case err != nil:
 		return nil, classify(err)
+	}
+	if err := n.exec.artifacts.checkRelease(in.Origin.Purpose, s.hello); err != nil {
+		s.Close()
+		return nil, err
 	}
 	s.target = in.runtimeID()
 	s.hello.ContainerID = "" // the agent may not see its own, and it is not the target's
