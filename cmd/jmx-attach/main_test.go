@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
@@ -28,17 +30,34 @@ const (
 	idleFor = "JMX_ATTACH_TEST_IDLE"
 	// graceFor sets its childGrace.
 	graceFor = "JMX_ATTACH_TEST_GRACE"
+	// unreadFor sets its unreadLifetime, and checkFor its checkLifetime.
+	unreadFor = "JMX_ATTACH_TEST_UNREAD"
+	checkFor  = "JMX_ATTACH_TEST_CHECK"
+	// hangsIn is the ID of a container whose check hangs.
+	hangsIn = "JMX_ATTACH_TEST_HANGS"
 )
+
+// configure sets the variables for tests of a helper.
+func configure() {
+	for name, variable := range map[string]*time.Duration{idleFor: &idleLifetime, graceFor: &childGrace, unreadFor: &unreadLifetime, checkFor: &checkLifetime} {
+		if d, err := time.ParseDuration(os.Getenv(name)); err == nil {
+			*variable = d
+		}
+	}
+	if id := os.Getenv(hangsIn); id != "" {
+		check = func(agent helper.NodeAgent, target helperapi.NodeTarget) error {
+			if target.ContainerID == id {
+				select {}
+			}
+			return agent.Check(target)
+		}
+	}
+}
 
 func TestMain(m *testing.M) {
 	jvm.StartTimeout = 0 // the tests' applications report when they are up
 	if os.Getenv(asHelper) != "" {
-		if idle, err := time.ParseDuration(os.Getenv(idleFor)); err == nil {
-			idleLifetime = idle
-		}
-		if grace, err := time.ParseDuration(os.Getenv(graceFor)); err == nil {
-			childGrace = grace
-		}
+		configure()
 		main()
 	}
 	if argument := os.Getenv(asAttacker); argument != "" {

@@ -10,7 +10,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
+
+// leaveTimeout is how long the main process waits at its end for the operations that are under
+// way. It is longer than any but staging, which is harmless to break off, and shorter than
+// terminationGracePeriodSeconds of the DaemonSet.
+const leaveTimeout = 25 * time.Second
 
 // node is the main process of the node agent. Sessions are execs into its container, which
 // read its flags. It waits.
@@ -28,5 +37,27 @@ func node(args []string, stdout, stderr io.Writer) int {
 	signal.Notify(asked, syscall.SIGTERM, syscall.SIGINT)
 	fmt.Fprintln(stdout, "The JMX exporter operator reaches the containers of this node through this agent; it waits for sessions.")
 	<-asked
+	endSessions()
 	return 0
+}
+
+// endSessions asks the sessions, and their children, to end after what they are at: with the
+// main process, the runtime kills all of the container, also in the middle of an attach.
+func endSessions() {
+	for end := time.Now().Add(leaveTimeout); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
+		left := false
+		_ = eachOfThisProgram(helperapi.VerbServe, func(p jvm.Process, args []string) { // otherwise it ends at once
+			if len(args) != 1 || args[0] != helperapi.ServeOnNode && args[0] != serveTarget {
+				return
+			}
+			left = true
+			if handle, err := os.FindProcess(p.PID); err == nil {
+				_ = handle.Signal(syscall.SIGTERM) // it may have exited
+				_ = handle.Release()               // always returns nil
+			}
+		})
+		if !left {
+			return
+		}
+	}
 }

@@ -429,7 +429,7 @@ func TestNodeIdleEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	(&nodeSession{}).endIdle(server)
+	(&nodeSession{idle: time.NewTimer(time.Hour)}).endIdle(server)
 	if err := server.Err(); err != nil {
 		t.Errorf("the session has ended: %v", err)
 	}

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper"
@@ -22,7 +24,8 @@ const (
 	// operator has a few sessions for each node.
 	maxChildren = 32
 	// maxChildrenOfOne limits those for one container: one that hangs leaves the others to
-	// other containers.
+	// other containers. Where half of the places are taken, each gets one, so that some
+	// containers that hang do not keep others out.
 	maxChildrenOfOne = 3
 	// maxTarget is the maximum length of the line with a NodeTarget, in bytes.
 	maxTarget = 1 << 10
@@ -31,7 +34,8 @@ const (
 // nodeSession is a session in the node agent: conversations about many containers, each
 // with a child, so that whatever a container does to one, the others go on.
 type nodeSession struct {
-	agent helper.NodeAgent
+	// flags are those of the node agent.
+	flags []string
 	jars  []besideJar
 	// places are those of the children.
 	places chan struct{}
@@ -43,15 +47,23 @@ type nodeSession struct {
 	// has been none for idleLifetime.
 	conversations int
 	idle          *time.Timer
+	// stopping means that the agent ends: there are no new conversations.
+	stopping bool
 }
+
+// errStopping is the last answer to the conversations of an agent that ends.
+var errStopping = helperapi.Errorf(reasonAgentLeaves, "The node agent is being stopped; waiting for the next one.")
+
+// lastFrames is how often a session that ends looks whether everything is written.
+const lastFrames = 20 * time.Millisecond
 
 var errIdle = errors.New("nothing was asked")
 
 // onNode runs a session in the node agent's container, and returns its exit code: 1 if it
 // was broken off.
 func onNode(stdin io.Reader, stdout, stderr io.Writer) int {
-	agent, err := parseNode(nodeArguments())
-	if err != nil {
+	flags := nodeArguments()
+	if _, err := parseNode(flags); err != nil {
 		sayf(stderr, "the flags of the node agent: %v", err)
 		return 1
 	}
@@ -59,7 +71,7 @@ func onNode(stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return 1
 	}
-	n := &nodeSession{agent: agent, places: make(chan struct{}, maxChildren), running: map[helperapi.NodeTarget]int{}}
+	n := &nodeSession{flags: flags, places: make(chan struct{}, maxChildren), running: map[helperapi.NodeTarget]int{}}
 	for file, path := range helper.FindBeside(filepath.Join(filepath.Dir(self), "agent")) {
 		n.jars = append(n.jars, besideJar{file, path})
 	}
@@ -74,6 +86,9 @@ func (n *nodeSession) serve(stdin io.Reader, stdout io.Writer) int {
 	n.idle = time.AfterFunc(idleLifetime, func() { <-ready; n.endIdle(s) })
 	s = mux.Server(stdin, stdout, maxChildren, n.converse)
 	close(ready)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	go func() { <-asked; n.stop() }()
 	<-s.Done()
 	deadline := time.After(childGrace + unreadLifetime)
 	for range maxChildren {
@@ -83,20 +98,53 @@ func (n *nodeSession) serve(stdin io.Reader, stdout io.Writer) int {
 			return 1
 		}
 	}
-	if err := s.Err(); errors.Is(err, io.EOF) || errors.Is(err, errIdle) {
+	if err := s.Err(); errors.Is(err, io.EOF) || errors.Is(err, errIdle) || errors.Is(err, errStopping) {
 		return 0
 	}
 	return 1
 }
 
 // endIdle ends the session unless a conversation has begun meanwhile, which may not have been
-// counted yet.
+// counted yet, or something of the last one is not written.
 func (n *nodeSession) endIdle(s *mux.Session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.conversations == 0 && s.Streams() == 0 {
-		s.Close(errIdle)
+	if n.conversations > 0 {
+		return
 	}
+	cause := errIdle
+	if n.stopping {
+		cause = errStopping
+	}
+	if !s.CloseIdle(cause) {
+		n.rest()
+	}
+}
+
+// rest has endIdle called later, unless a conversation begins. The caller holds the lock.
+func (n *nodeSession) rest() {
+	if n.stopping {
+		n.idle.Reset(lastFrames)
+	} else {
+		n.idle.Reset(idleLifetime)
+	}
+}
+
+// stop has the session take no new conversations, and end after those that there are. Their
+// children end by themselves: they are asked to, too.
+func (n *nodeSession) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopping = true; n.conversations == 0 {
+		n.rest()
+	}
+}
+
+// stops reports whether stop was called.
+func (n *nodeSession) stops() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stopping
 }
 
 // converse serves one conversation.
@@ -105,6 +153,9 @@ func (n *nodeSession) converse(stream *mux.Stream) {
 	defer n.count(-1)
 	defer stream.Close("")
 	err := n.talk(stream)
+	if n.stops() {
+		err = errStopping
+	}
 	if err == nil {
 		stream.CloseWrite()
 		return
@@ -131,12 +182,11 @@ func (n *nodeSession) count(change int) {
 	if n.conversations += change; n.conversations > 0 {
 		n.idle.Stop()
 	} else {
-		n.idle.Reset(idleLifetime)
+		n.rest()
 	}
 }
 
-// talk checks the target of a conversation, and has a child conduct it. It returns why that
-// failed.
+// talk has a child conduct a conversation. It returns why that failed.
 func (n *nodeSession) talk(stream *mux.Stream) error {
 	in := bufio.NewReader(stream)
 	target, err := readTarget(stream, in)
@@ -147,14 +197,11 @@ func (n *nodeSession) talk(stream *mux.Stream) error {
 		return err
 	}
 	defer n.leave(target)
-	if err := n.agent.Check(target); err != nil {
-		return err
-	}
-	c, err := startChild(task{target, n.jars})
+	c, err := startChild(task{target, n.flags, n.jars})
 	if err != nil {
 		return helperapi.Errorf(reasonHelperFailed, "The node agent cannot start a helper: %v. Its memory limit, or a limit on processes (podPidsLimit of the kubelet), may be reached.", err)
 	}
-	return c.converse(in, stream, stream.Done())
+	return c.converse(in, stream)
 }
 
 // readTarget reads the first line of a conversation.
@@ -175,8 +222,15 @@ func readTarget(stream *mux.Stream, in *bufio.Reader) (helperapi.NodeTarget, err
 func (n *nodeSession) enter(target helperapi.NodeTarget) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.running[target] >= maxChildrenOfOne {
-		return helperapi.Errorf(helperapi.ReasonBusy, "%d helpers of the node agent work on the container already, or hang in it.", maxChildrenOfOne)
+	most := maxChildrenOfOne
+	if len(n.places) >= maxChildren/2 {
+		most = 1
+	}
+	switch has := n.running[target]; {
+	case n.stopping:
+		return errStopping
+	case has >= most:
+		return helperapi.Errorf(helperapi.ReasonBusy, "Helpers of the node agent work on the container already, or hang in it; it gets %d at most now.", most)
 	}
 	select {
 	case n.places <- struct{}{}:

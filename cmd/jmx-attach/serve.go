@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper"
@@ -26,9 +27,10 @@ const (
 	// lifetime limits an operation.
 	lifetime        = helper.Timeout + 5*time.Second
 	stagingLifetime = time.Minute // the contents pass through the API server
-	// unreadLifetime limits how long an answer waits for its reader.
-	unreadLifetime = 10 * time.Second
 )
+
+// unreadLifetime limits how long an answer waits for its reader. A variable for tests.
+var unreadLifetime = 10 * time.Second
 
 // idleLifetime limits how long the helper waits for the next call. A variable for tests.
 var idleLifetime = time.Minute
@@ -40,13 +42,28 @@ type session struct {
 	helper helper.Helper
 	// detached reports that an agent was unloaded, and none was loaded since.
 	detached bool
+	// idle ends the process. It runs while the session waits for a call.
+	idle *time.Timer
+	// leaving means that no further call is performed.
+	leaving atomic.Bool
 
 	mu  sync.Mutex
 	out io.Writer
 }
 
 func newSession(stdin io.Reader, stdout io.Writer, beside helper.Beside, jars helper.Jars) *session {
-	return &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version, Beside: beside, Jars: jars}, out: stdout}
+	s := &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version, Beside: beside, Jars: jars}, out: stdout}
+	s.idle = time.AfterFunc(idleLifetime, func() { os.Exit(0) })
+	s.idle.Stop()
+	return s
+}
+
+// leave ends the session: at once if it waits for a call, and otherwise after the answer.
+func (s *session) leave() {
+	s.leaving.Store(true)
+	if s.idle.Stop() {
+		os.Exit(0)
+	}
 }
 
 // serve runs a session until its input ends, and returns the exit code: 1 if the session
@@ -57,10 +74,13 @@ func (s *session) serve() int {
 		return 1
 	}
 	for {
-		idle := time.AfterFunc(idleLifetime, func() { os.Exit(0) })
+		s.idle.Reset(idleLifetime)
+		if s.leaving.Load() {
+			return 0
+		}
 		call, err := helperapi.ReadCall(s.in)
-		if !idle.Stop() {
-			select {} // the timer is ending the process
+		if !s.idle.Stop() {
+			select {} // the timer, or leave, is ending the process
 		}
 		switch {
 		case errors.Is(err, io.EOF):

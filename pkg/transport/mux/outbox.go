@@ -17,6 +17,8 @@ type outbox struct {
 	// filled is signaled when there is something to write, and when the session is lost.
 	filled *sync.Cond
 	queue  []sender
+	// writing means that a frame is being written, which is in no queue any more.
+	writing bool
 	// err is why the session is lost; nil while it is not.
 	err error
 }
@@ -43,6 +45,7 @@ func (o *outbox) add(s sender) {
 func (o *outbox) next(buffer []byte) []byte {
 	o.Lock()
 	defer o.Unlock()
+	o.writing = false
 	for o.err == nil {
 		if len(o.queue) == 0 {
 			o.filled.Wait()
@@ -56,6 +59,7 @@ func (o *outbox) next(buffer []byte) []byte {
 			o.queue = append(o.queue, s)
 		}
 		if len(frame) > 0 {
+			o.writing = true
 			return frame
 		}
 	}

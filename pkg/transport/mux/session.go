@@ -67,11 +67,28 @@ func (s *Session) add(id uint32) *Stream {
 	return stream
 }
 
-// Close ends the session and all of its streams with a cause, ErrSession if it is nil. Only
-// the first call has an effect.
+// Close ends the session and all of its streams with a cause, ErrSession if it is nil. What
+// is not written yet is lost. Only the first call has an effect.
 func (s *Session) Close(cause error) {
 	s.out.Lock()
 	defer s.out.Unlock()
+	s.close(cause)
+}
+
+// CloseIdle ends the session with a cause if it has no streams, and everything that they sent
+// is written. It reports whether the session has ended.
+func (s *Session) CloseIdle(cause error) bool {
+	s.out.Lock()
+	defer s.out.Unlock()
+	if s.out.err == nil && (len(s.streams) > 0 || len(s.out.queue) > 0 || s.out.writing) {
+		return false
+	}
+	s.close(cause)
+	return true
+}
+
+// close is Close. The caller holds the lock.
+func (s *Session) close(cause error) {
 	if s.out.err != nil {
 		return
 	}

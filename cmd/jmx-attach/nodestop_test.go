@@ -1,0 +1,57 @@
+//go:build linux
+
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// The end of the agent breaks no operation off: what is under way is answered, nothing else
+// begins, and each conversation hears why.
+func TestNodeStops(t *testing.T) {
+	one, pod := inPod(t), jvmtest.NeedPod(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Container: true, Group: pod})
+	other := helperapi.NodeTarget{PodUID: pod.UID, ContainerID: pod.ContainerID}
+	agent, _ := startAgent(t, agentFlags...)
+	n := newNodeTalk(t)
+	waits := n.about(one)
+	busy := n.about(other)
+	file := helperapi.NewFile("config-", []byte("rules"), ".yaml")
+	req := helperapi.Request{PodUID: other.PodUID, ContainerID: other.ContainerID, Files: []helperapi.File{file}}
+	if answer := busy.ask(helperapi.VerbStage, req); answer.Send != file.Size {
+		t.Fatalf("got %+v", answer.Report)
+	}
+	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	stops := func(s *talk) {
+		t.Helper()
+		if err := s.says(); err.Reason != reasonAgentLeaves || !strings.Contains(err.Message, "waiting for the next one") {
+			t.Errorf("got %v", err)
+		}
+		s.over()
+	}
+	stops(waits)
+	stops(n.asks(one))
+	if len(n.childrenOf()) != 1 || syscall.Kill(agent.Process.Pid, 0) != nil {
+		t.Error("the operation that is under way has ended, or the agent")
+	}
+	busy.write("rules")
+	answer := busy.answer()
+	if answer.ID != busy.calls || answer.Report == nil || answer.Report.Error != nil || len(answer.Report.Files) != 1 {
+		t.Errorf("got %+v", answer.Report)
+	}
+	stops(busy)
+	endsWell(t, n.ended)
+	begin := time.Now()
+	if err := agent.Wait(); err != nil || time.Since(begin) > leaveTimeout {
+		t.Errorf("after %s, the agent ends with %v", time.Since(begin), err)
+	}
+	app.Unharmed()
+}
