@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -100,8 +101,8 @@ func (a *agentExec) serves(agent Container) bool {
 }
 
 // converse connects a conversation about a container, until it ends or ctx is done. It
-// never ends the exec, unless that shows no sign of life.
-func (a *agentExec) converse(ctx context.Context, in Container, stdin io.Reader, stdout io.Writer) error {
+// never ends the exec, unless that shows no sign of life. It sets as to its stream.
+func (a *agentExec) converse(ctx context.Context, in Container, stdin io.Reader, stdout io.Writer, as *atomic.Pointer[mux.Stream]) error {
 	target, err := json.Marshal(helperapi.NodeTarget{PodUID: string(in.PodUID), ContainerID: in.runtimeID()})
 	if err != nil {
 		return err
@@ -111,6 +112,7 @@ func (a *agentExec) converse(ctx context.Context, in Container, stdin io.Reader,
 	if err != nil {
 		return err
 	}
+	as.Store(stream)
 	defer stream.Close("")
 	defer context.AfterFunc(ctx, func() {
 		stream.Close("the operator does not wait any longer")

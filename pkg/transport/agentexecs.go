@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/mux"
 )
 
 // agentIdle is how long an exec into a node agent is kept without a conversation. The agent
@@ -22,7 +24,7 @@ type Agents interface {
 	On(ctx context.Context, node string) (Container, error)
 }
 
-// agentExecs is the Streams of conversations through node agents. It opens an exec for each
+// agentExecs are the execs of conversations through node agents. It opens an exec for each
 // agent when one is needed, and shares it. It is safe for concurrent use.
 type agentExecs struct {
 	streams Streams
@@ -40,17 +42,30 @@ func newAgentExecs(streams Streams, agents Agents, seam effects.Seam) *agentExec
 	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}, all: map[*agentExec]bool{}}
 }
 
+// conversation is the Streams of one conversation.
+type conversation struct {
+	*agentExecs
+	stream atomic.Pointer[mux.Stream]
+}
+
+// reached reports whether the agent has acknowledged the conversation: what hangs from then on
+// is about the container.
+func (c *conversation) reached() bool {
+	stream := c.stream.Load()
+	return stream != nil && stream.Answered()
+}
+
 // Stream implements Streams: it converses about a container, through the agent on its node.
 // Nothing that one conversation does keeps others waiting. The command is the same for all,
 // and nothing comes as standard error.
-func (e *agentExecs) Stream(ctx context.Context, in Container, _ []string, stdin io.Reader, stdout, _ io.Writer) error {
-	agent, err := e.agents.On(ctx, in.Node)
+func (c *conversation) Stream(ctx context.Context, in Container, _ []string, stdin io.Reader, stdout, _ io.Writer) error {
+	agent, err := c.agents.On(ctx, in.Node)
 	if err != nil {
 		return err
 	}
-	a := e.enter(ctx, in.Node, agent)
-	defer e.leave(a)
-	return a.converse(ctx, in, stdin, stdout)
+	a := c.enter(ctx, in.Node, agent)
+	defer c.leave(a)
+	return a.converse(ctx, in, stdin, stdout, &c.stream)
 }
 
 // enter returns the exec into a node agent, and opens it if there is none, if it is lost, or

@@ -1,13 +1,18 @@
 package transport
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/mux"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // classifyAgent converts the end of an exec into a node agent into an *Error for the
@@ -43,5 +48,38 @@ func classifyAgent(err error, stderr string, begun bool) error {
 
 // agentNotResponding is the error of an agent that says nothing.
 func agentNotResponding(err error) *Error {
-	return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The node agent did not answer within %s: it or its node hangs, or is starved of CPU.", helloTimeout), err}
+	return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The node agent did not answer within %s: it or its node hangs, or is starved of CPU.", helloTimeout), errors.Join(errNotReached, err)}
+}
+
+// errNotReached is in the error of a session that did not get as far as its container.
+var errNotReached = errors.New("the container was not reached")
+
+// classifyConversation converts the failure of a conversation through a node agent into an
+// *Error. What classify says would be about an exec into the container.
+func classifyConversation(err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	reset, broken := errors.AsType[*mux.ResetError](err)
+	_, garbled := errors.AsType[*mux.ProtocolError](err)
+	switch {
+	case errors.Is(err, errNotResponding):
+		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The node agent's helper for the container said nothing within %s: processes of the container hang, or the node is starved of CPU.", helloTimeout), err}
+	case broken:
+		return &Error{v1alpha1.ReasonExecFailed, "The node agent broke off the conversation about the container: " + text.Line(cmp.Or(reset.Reason, "without a reason"), 200) + ".", err}
+	case garbled:
+		return &Error{v1alpha1.ReasonHelperFailed, "The session with the node agent cannot be read; check that its image is the operator's own.", err}
+	case errors.Is(err, mux.ErrWriteTimeout):
+		return &Error{v1alpha1.ReasonContainerNotResponding, "The node agent takes nothing any more: it or its node hangs, or is starved of CPU.", errors.Join(errNotReached, err)}
+	case errors.Is(err, wire.ErrOutputTooLarge), errors.Is(err, helperapi.ErrLineTooLong):
+		return &Error{v1alpha1.ReasonHelperFailed, "The output of the node agent exceeded the limit; check that its image is the operator's own.", err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{v1alpha1.ReasonExecTimeout, "The node agent's helper for the container did not answer in time.", err}
+	case errors.Is(err, wire.ErrEnded):
+		return &Error{v1alpha1.ReasonHelperFailed, "The node agent's helper for the container exited before it answered.", err}
+	}
+	return &Error{v1alpha1.ReasonExecFailed, "The session with the node agent was interrupted.", err}
 }

@@ -50,14 +50,16 @@ func (e *Exec) start(ctx context.Context, in Container, command []string, greet 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{in: in, seam: e.seam}
+	s := &session{in: in, seam: e.seam, classify: classify}
 	var greeted error
 	err = e.seam(ctx, effects.Effect{Kind: effects.Exec, What: "session", On: s.on()}, func(context.Context) error {
 		s.wire = wire.Dial(ctx, func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 			return e.streams.Stream(ctx, in, command, stdin, stdout, stderr)
 		}, place.end)
 		s.hello, greeted = greet(s.wire, place)
-		e.limits.note(in, !errors.Is(greeted, errNotResponding))
+		if !errors.Is(greeted, errNotReached) {
+			e.limits.note(in, !errors.Is(greeted, errNotResponding))
+		}
 		if exitCode(greeted) == exitNoJava { // no failure, as it is counted
 			return nil
 		}

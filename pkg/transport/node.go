@@ -6,6 +6,8 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // Node opens sessions through the node agent on the container's node: a pod of the
@@ -14,6 +16,7 @@ import (
 // share one exec, which is opened for the first of them, and closed agentIdle after the
 // last. A Node is safe for concurrent use.
 type Node struct {
+	// exec is without streams, which each conversation has of its own.
 	exec   *Exec
 	agents *agentExecs
 }
@@ -21,7 +24,7 @@ type Node struct {
 // NewNode returns a Node that finds its agents by agents, and reaches them by streams.
 func NewNode(streams Streams, agents Agents, artifacts *Artifacts, seam effects.Seam, limits *Limits) *Node {
 	shared := newAgentExecs(streams, agents, seam)
-	return &Node{exec: NewExec(shared, artifacts, seam, limits), agents: shared}
+	return &Node{exec: NewExec(nil, artifacts, seam, limits), agents: shared}
 }
 
 // Open implements Dialer. It fails with ReasonNodeAgentMissing, ReasonNodeAgentPending or
@@ -31,13 +34,20 @@ func (n *Node) Open(ctx context.Context, in Container) (Session, error) {
 	if in.ID == "" {
 		return nil, &Error{Reason: v1alpha1.ReasonContainerNotRunning, Message: "The container is not running."}
 	}
-	s, err := n.exec.start(ctx, in, NodeCommand(), awaitHello(errNoHelloOnNode))
-	switch {
-	case errors.Is(err, errNotResponding):
-		return nil, agentNotResponding(err)
-	case err != nil:
-		return nil, classify(err)
+	through := &conversation{agentExecs: n.agents}
+	exec := *n.exec
+	exec.streams = through
+	s, err := exec.start(ctx, in, NodeCommand(), func(w *wire.Wire, p *place) (helperapi.Hello, error) {
+		hello, err := awaitHello(errNoHelloOnNode)(w, p)
+		if errors.Is(err, errNotResponding) && !through.reached() {
+			err = agentNotResponding(err)
+		}
+		return hello, err
+	})
+	if err != nil {
+		return nil, classifyConversation(err)
 	}
+	s.classify = classifyConversation
 	if err := n.exec.artifacts.checkRelease(in.Origin.Purpose, s.hello); err != nil {
 		s.Close()
 		return nil, err

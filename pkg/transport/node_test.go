@@ -107,13 +107,13 @@ func TestNodeSessionBreaksOff(t *testing.T) {
 		"the agent fails without reason": {refuses("x-8f3a", "oh\nno"), true, v1alpha1.ReasonHelperFailed, "oh"},
 		"no helper":                      {acts(prints("hello\n"), hangs), true, v1alpha1.ReasonHelperFailed, "its image"},
 		"the helper ends at once":        {dies(nil), true, v1alpha1.ReasonHelperFailed, "exited before it answered"},
-		"the stream is reset at once":    {dies(io.ErrUnexpectedEOF), true, v1alpha1.ReasonExecFailed, "was interrupted"},
-		"the helper says nothing":        {hangs, true, v1alpha1.ReasonContainerNotResponding, "node agent"},
+		"the stream is reset at once":    {dies(io.ErrUnexpectedEOF), true, v1alpha1.ReasonExecFailed, "The node agent broke off the conversation"},
+		"the helper says nothing":        {hangs, true, v1alpha1.ReasonContainerNotResponding, "processes of the container hang"},
 		"the helper floods":              {acts(floods("\n")), true, v1alpha1.ReasonHelperFailed, "exceeded the limit"},
 		"the helper is killed":           {acts(prints(hello), readsCall, refuses("HelperKilled", "It was ended by signal 9")), false, v1alpha1.ReasonHelperKilled, "signal 9."},
 		"killed in the middle of a file": {acts(prints(hello), readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), refuses("HelperKilled", "It was ended by signal 9")), false, v1alpha1.ReasonHelperKilled, "signal 9."},
 		"killed in the middle of a line": {acts(prints(hello), readsCall, prints(`{"id":1,`), refuses("HelperKilled", "It was ended by signal 9")), false, v1alpha1.ReasonHelperFailed, "cannot be read"},
-		"the stream is reset":            {acts(prints(hello), readsCall, dies(io.ErrUnexpectedEOF)), false, v1alpha1.ReasonExecFailed, "was interrupted"},
+		"the stream is reset":            {acts(prints(hello), readsCall, dies(io.ErrUnexpectedEOF)), false, v1alpha1.ReasonExecFailed, "The node agent broke off the conversation"},
 		"the helper ends":                {acts(prints(hello), dies(nil)), false, v1alpha1.ReasonHelperFailed, "exited before it answered"},
 		"the answer to another call":     {acts(prints(hello), readsCall, prints(`{"id":7,"report":{}}`+"\n"), hangs), false, v1alpha1.ReasonHelperFailed, "cannot be read"},
 		"an answer without end":          {acts(prints(hello), readsCall, floods("x")), false, v1alpha1.ReasonHelperFailed, "exceeded the limit"},
@@ -289,12 +289,15 @@ func TestNodeAgentHangs(t *testing.T) {
 				failed := make(chan error)
 				go func() { _, err := n.Open(t.Context(), viaNode); failed <- err }()
 				other := viaNode
-				other.Node = "node-2"
+				other.Node, other.Name = "node-2", "other"
 				inspects(t, n.opens(t, other))
 				if took := time.Since(begin); took > 0 {
 					t.Errorf("the other node waits for %s", took)
 				}
 				wantError(t, <-failed, v1alpha1.ReasonContainerNotResponding, "The node agent did not answer within 5s")
+				if outcome, tried := n.exec.limits.outcomes.Get(viaNode.key()); tried {
+					t.Errorf("the container counts as tried: %v", outcome)
+				}
 				if took := time.Since(begin); took != helloTimeout {
 					t.Errorf("it took %s", took)
 				}
@@ -357,6 +360,7 @@ func TestNodeAgentErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		agents  error
 		streams error
+		act     act
 		want    string
 		says    string
 	}{
@@ -366,12 +370,16 @@ func TestNodeAgentErrors(t *testing.T) {
 		"a policy":            {streams: apierrors.NewForbidden(pods, "agent", errors.New(`ValidatingAdmissionPolicy 'x' denied request: no`)), want: v1alpha1.ReasonExecRefused, says: "into the node agent"},
 		"the API server":      {streams: apierrors.NewInternalError(errors.New("oh")), want: v1alpha1.ReasonExecFailed, says: "oh"},
 		"another image":       {streams: exited(127, ""), want: v1alpha1.ReasonHelperFailed, says: "The session in the node agent failed"},
+		"it is no agent":      {says: "cannot be read", want: v1alpha1.ReasonHelperFailed, act: acts(prints("a shell at your service\n"), hangs)},
 		"the network":         {streams: io.ErrUnexpectedEOF, want: v1alpha1.ReasonExecFailed, says: "was interrupted"},
 		"it ends immediately": {want: v1alpha1.ReasonHelperFailed, says: "ended the session"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := aNode(t, dies(tc.streams))
+				if tc.act == nil {
+					tc.act = dies(tc.streams)
+				}
+				n := aNode(t, tc.act)
 				n.agents.agents = agentsFunc(func(_ context.Context, node string) (Container, error) { return agentOn(node), tc.agents })
 				_, err := n.Open(t.Context(), viaNode)
 				wantError(t, err, tc.want, tc.says)

@@ -23,6 +23,8 @@ type session struct {
 	// target is the ID of the target container if the helper runs in another one; it is
 	// sent as Request.ContainerID.
 	target string
+	// classify converts the failure of a call into an *Error.
+	classify func(error) error
 
 	mu    sync.Mutex // one call at a time
 	calls int64
@@ -49,7 +51,7 @@ func (s *session) Run(ctx context.Context, verb helperapi.Verb, request helperap
 		report, err = s.call(ctx, verb, request, blobs)
 		return err
 	})
-	return report, classify(err)
+	return report, s.classify(err)
 }
 
 // call sends a request, then the files if the helper asks for them, and returns the

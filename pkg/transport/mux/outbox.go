@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -74,7 +75,7 @@ func (o *outbox) write(to io.Writer, fail func(error)) {
 		if frame == nil {
 			return
 		}
-		late := time.AfterFunc(writeTimeout, func() { fail(errWriteTimeout) })
+		late := time.AfterFunc(writeTimeout, func() { fail(ErrWriteTimeout) })
 		_, err := to.Write(frame)
 		late.Stop()
 		if err != nil {
@@ -84,4 +85,5 @@ func (o *outbox) write(to io.Writer, fail func(error)) {
 	}
 }
 
-var errWriteTimeout = protocolErrorf("the peer took nothing for %s", writeTimeout)
+// ErrWriteTimeout is the cause with which a session ends whose peer takes nothing any more.
+var ErrWriteTimeout = fmt.Errorf("the peer took nothing for %s", writeTimeout)

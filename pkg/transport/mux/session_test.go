@@ -296,7 +296,7 @@ func TestWriteTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-c.Done()
-		if took := time.Since(begin); took != writeTimeout || !errors.Is(c.Err(), errWriteTimeout) {
+		if took := time.Since(begin); took != writeTimeout || !errors.Is(c.Err(), ErrWriteTimeout) {
 			t.Errorf("it took %s: %v", took, c.Err())
 		}
 		fromClient.Close()

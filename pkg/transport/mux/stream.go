@@ -33,6 +33,9 @@ type Stream struct {
 	opening, acknowledging, ending, resetting bool
 	queued, endSent                           bool
 
+	// answered means that the peer has sent anything.
+	answered bool
+
 	// closed means that Close was called. err is why the stream is lost.
 	closed bool
 	err    error
@@ -214,8 +217,17 @@ func (s *Stream) emit(to []byte) ([]byte, bool) {
 	return to, s.queued
 }
 
+// Answered reports whether the peer has sent anything in the stream. A server does so at once,
+// whatever it does with the stream.
+func (s *Stream) Answered() bool {
+	s.out.Lock()
+	defer s.out.Unlock()
+	return s.answered
+}
+
 // receive takes a frame of the stream. The caller holds the lock.
 func (s *Stream) receive(f frame) {
+	s.answered = true
 	switch f.kind {
 	case kindData:
 		if s.ended || len(f.payload) > s.allowed {
