@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -88,6 +89,32 @@ func TestSweep(t *testing.T) {
 	if got := names(t); slices.Contains(got, "4000000-1.desired") || slices.Contains(got, "4000000-1.lock") {
 		t.Errorf("left behind: %v", got)
 	}
+}
+
+// What cannot be removed of a process that has exited is reported; the rest is removed.
+func TestLeftoverStays(t *testing.T) {
+	cleanDirectory(t)
+	if err := mkdir(0o755, 0); err != nil {
+		t.Fatal(err)
+	}
+	leave(t, 0, "4000000-1.lock")
+	stays := filepath.Join(helperapi.AgentDirectory, "4000000-1.desired")
+	if err := os.MkdirAll(filepath.Join(stays, "full"), 0o755); err != nil { // root may remove anything else
+		t.Fatal(err)
+	}
+	unload := func() helperapi.Report {
+		return do(t, helperapi.VerbUnload, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}})
+	}
+	if report := unload(); report.Error == nil || !strings.Contains(report.Error.Message, "not empty") {
+		t.Errorf("got %v", report.Error)
+	}
+	if diff := cmp.Diff([]string{"4000000-1.desired"}, names(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if err := os.RemoveAll(stays); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, unload(), "")
 }
 
 // However many edits there are within ten minutes, and whether they are loaded or not, few

@@ -111,6 +111,6 @@ func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	}
 	defer dir.Close()
 	self, _ := os.Executable() // if unknown, this helper's own file is removed too; the next session installs it
-	report.AgentsLeft = dir.ClearGone(*req.Target, path.Base(self))
-	return nil
+	report.AgentsLeft, err = dir.ClearGone(*req.Target, path.Base(self))
+	return err
 }

@@ -56,7 +56,7 @@ func (dir *Directory) Sweep() {
 		case strings.HasPrefix(name, "."): // a temporary name
 			_ = dir.Remove(name) // another helper may have removed it
 		case isGone(name, alive):
-			dir.discard(name)
+			_ = dir.discard(name) // the next sweep tries again
 		}
 	}
 }
@@ -74,19 +74,27 @@ func isGone(name string, alive func(pid int, startTime uint64) bool) bool {
 	return err != nil || !alive(number, started)
 }
 
-// discard removes a file unless it is a lock that is held.
-func (dir *Directory) discard(name string) {
+// discard removes a file, if it exists, unless it is a lock that is held.
+func (dir *Directory) discard(name string) error {
 	if path.Ext(name) == lockSuffix {
 		f, err := dir.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
-			return
+			return unlessGone(err)
 		}
 		defer f.Close()
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !dir.stillNamed(f, name) {
-			return
+			return nil
 		}
 	}
-	_ = dir.Remove(name) // another helper may have removed it
+	return unlessGone(dir.Remove(name)) // another helper may have removed it
+}
+
+// unlessGone returns an error unless it says that a file does not exist.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Prune removes the shared files that no desired file refers to, except those to keep,
@@ -164,7 +172,7 @@ func (dir *Directory) Clear(p jvm.Process) error {
 		if name == LockFile(p) || !own && !(shared && ours) {
 			continue
 		}
-		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := unlessGone(dir.Remove(name)); err != nil {
 			return err
 		}
 	}
@@ -183,16 +191,19 @@ func (dir *Directory) LastAgent(p jvm.Process) bool {
 
 // ClearGone removes the files of a process that has exited, the leftovers, the shared
 // files that no desired file refers to, except those to keep, and the agent directory if
-// it is empty then. It reports whether any JVM has a desired file.
-func (dir *Directory) ClearGone(target helperapi.Target, keep ...string) (agentsLeft bool) {
+// it is empty then. It reports whether any JVM has a desired file. The error is the first one
+// of the process' own files, which are all tried.
+func (dir *Directory) ClearGone(target helperapi.Target, keep ...string) (agentsLeft bool, err error) {
 	gone := stem(target.PID, target.StartTime)
 	desired := dir.ReadDesired(gone + DesiredSuffix)
-	dir.discard(gone + DesiredSuffix)
+	err = dir.discard(gone + DesiredSuffix)
 	dir.RemoveSecurity(desired)
-	dir.discard(gone + lockSuffix)
+	if failed := dir.discard(gone + lockSuffix); err == nil {
+		err = failed
+	}
 	dir.Sweep()
 	agentsLeft = len(dir.desiredFiles()) > 0
 	dir.Prune(keep...)
 	dir.removeIfEmpty()
-	return agentsLeft
+	return agentsLeft, err
 }
