@@ -177,7 +177,7 @@ func (c *Container) choose(j *JVM, desired *helperapi.Desired) (port int32, free
 func (c *Container) unload(request helperapi.Request) (*helperapi.Report, error) {
 	j := c.jvm(request)
 	if j == nil {
-		return c.clearGone(*request.Target), nil
+		return c.clearGone(*request.Target)
 	}
 	if j.Stays != nil {
 		return nil, j.Stays
@@ -204,13 +204,17 @@ func (c *Container) unload(request helperapi.Request) (*helperapi.Report, error)
 }
 
 // clearGone removes the files of a JVM that has exited.
-func (c *Container) clearGone(target helperapi.Target) *helperapi.Report {
+func (c *Container) clearGone(target helperapi.Target) (*helperapi.Report, error) {
 	report := &helperapi.Report{}
-	if dir, err := c.open(false); err == nil {
-		report.AgentsLeft = dir.ClearGone(target)
-		dir.Close()
+	dir, err := c.open(false)
+	if err != nil { // there is no agent directory
+		return report, nil
 	}
-	return report
+	defer dir.Close()
+	if report.AgentsLeft, err = dir.ClearGone(target); err != nil {
+		return report, asFault(err)
+	}
+	return report, nil
 }
 
 func (c *Container) status(request helperapi.Request) (*helperapi.Report, error) {
