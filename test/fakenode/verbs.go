@@ -207,8 +207,8 @@ func (c *Container) unload(request helperapi.Request) (*helperapi.Report, error)
 func (c *Container) clearGone(target helperapi.Target) (*helperapi.Report, error) {
 	report := &helperapi.Report{}
 	dir, err := c.open(false)
-	if err != nil { // there is no agent directory
-		return report, nil
+	if err != nil {
+		return report, nil //nolint:nilerr // there is no agent directory
 	}
 	defer dir.Close()
 	if report.AgentsLeft, err = dir.ClearGone(target); err != nil {
