@@ -52,8 +52,8 @@ func TestNodeAgent(t *testing.T) {
 	if diff := cmp.Diff(corev1.PodSpec{
 		ServiceAccountName: policies.NodeAgent, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), HostPID: true,
 		TerminationGracePeriodSeconds: new(int64(30)), // longer than leaveTimeout in cmd/jmx-attach
-		SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(0)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		NodeSelector:    map[string]string{"kubernetes.io/os": "linux"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, Affinity: pod.Affinity,
+		SecurityContext:               &corev1.PodSecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(0)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		NodeSelector:                  map[string]string{"kubernetes.io/os": "linux"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, Affinity: pod.Affinity,
 	}, pod); diff != "" {
 		t.Errorf("the pod (-want +got):\n%s", diff)
 	}
