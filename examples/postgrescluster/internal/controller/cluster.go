@@ -242,9 +242,11 @@ func (c *cluster) members() []string {
 	return slices.Compact(all)
 }
 
-// wanted are the members of a cluster of the size that is wanted.
+// wanted are the members of a cluster of the size that is wanted. Who has the most of the
+// primary's log stays; once next voters are announced, it is them.
 func (c *cluster) wanted() []string {
-	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, c.voters(), c.streaming())
+	preferred := slices.Concat(c.byPosition(c.record.NextVoters), c.byPosition(c.record.Voters))
+	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, preferred)
 }
 
 // primary is the primary's server if it is well; nil if not.

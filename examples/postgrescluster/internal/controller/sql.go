@@ -43,8 +43,9 @@ type server struct {
 	SynchronousStandbyNames string
 	// Slots are the replication slots that it has for members, others' aside; Lost are those of which the log is gone.
 	Slots, Lost []string
-	// Streaming are the members that follow it.
+	// Streaming are the members that follow it; Flushed is up to where each has its log on disk.
 	Streaming []string
+	Flushed   map[string]pglogrepl.LSN
 	// BackupTime is when the base backup was made that it began with; empty if it did not.
 	BackupTime string
 }
@@ -60,7 +61,7 @@ const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, spli
 	current_setting('synchronous_standby_names'),
 	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE starts_with(slot_name::text, 'promotion_') ORDER BY 1),
 	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE wal_status = 'lost' ORDER BY 1),
-	ARRAY(SELECT DISTINCT application_name FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1),
+	ARRAY(SELECT application_name || ' ' || coalesce(min(flush_lsn), '0/0') FROM pg_stat_replication WHERE state = 'streaming' GROUP BY application_name ORDER BY application_name),
 	coalesce(substring(pg_read_file('backup_label.old', 0, 4096, true) from 'START TIME: ([^\n]*)'), '')
 	FROM pg_control_system() s`
 
@@ -73,10 +74,21 @@ func observe(ctx context.Context, name, address, password string) (*server, erro
 		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	s := &server{}
-	err = conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
-		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &s.Streaming, &s.BackupTime)
-	return s, err
+	s := &server{Flushed: map[string]pglogrepl.LSN{}}
+	var streaming []string
+	if err := conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
+		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &streaming, &s.BackupTime); err != nil {
+		return nil, err
+	}
+	for _, standby := range streaming {
+		name, position, _ := strings.Cut(standby, " ")
+		lsn, err := pglogrepl.ParseLSN(position)
+		if err != nil {
+			continue // a client of this application_name
+		}
+		s.Streaming, s.Flushed[name] = append(s.Streaming, name), lsn
+	}
+	return s, nil
 }
 
 // tooManyConnections is what a server says that has no connection left.

@@ -46,8 +46,8 @@ func synchronousStandbyNames(voters []string, primary string) string {
 }
 
 // membersOf are the members of a cluster of this size: the primary, then those that are
-// members already, who streams first, then new ones, by their ordinals.
-func membersOf(cluster string, size int, primary string, voters, streaming []string) []string {
+// members already, who is preferred first, then new ones, by their ordinals.
+func membersOf(cluster string, size int, primary string, preferred []string) []string {
 	var members []string
 	add := func(name string) {
 		if name != "" && len(members) < size && !slices.Contains(members, name) {
@@ -55,13 +55,7 @@ func membersOf(cluster string, size int, primary string, voters, streaming []str
 		}
 	}
 	add(primary)
-	voters = slices.Sorted(slices.Values(voters))
-	for _, name := range voters {
-		if slices.Contains(streaming, name) {
-			add(name)
-		}
-	}
-	for _, name := range voters {
+	for _, name := range preferred {
 		add(name)
 	}
 	for ordinal := range size {
@@ -72,11 +66,11 @@ func membersOf(cluster string, size int, primary string, voters, streaming []str
 }
 
 // nextVoters are the voters with one change towards those that are wanted: one more, of those
-// that stream, or one less, of those that do not stream if there is such a one.
-func nextVoters(voters, wanted, streaming []string) []string {
+// that keep up with the primary, or one less, of those that do not if there is such a one.
+func nextVoters(voters, wanted, keepingUp []string) []string {
 	voters = slices.Sorted(slices.Values(voters))
 	for _, name := range wanted {
-		if !slices.Contains(voters, name) && slices.Contains(streaming, name) {
+		if !slices.Contains(voters, name) && slices.Contains(keepingUp, name) {
 			return slices.Sorted(slices.Values(append(voters, name)))
 		}
 	}
@@ -86,7 +80,7 @@ func nextVoters(voters, wanted, streaming []string) []string {
 	}
 	leaves := leaving[len(leaving)-1]
 	for _, name := range leaving {
-		if !slices.Contains(streaming, name) {
+		if !slices.Contains(keepingUp, name) {
 			leaves = name
 		}
 	}

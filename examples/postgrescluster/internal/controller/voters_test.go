@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pglogrepl"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
@@ -61,22 +63,50 @@ func TestMembersOf(t *testing.T) {
 	for _, test := range []struct {
 		size    int
 		primary string
-		voters  []string
-		lost    string // the voter that does not stream
+		voters  []string // by their positions
 		want    string
 	}{
-		{3, "", nil, "", "[db-0 db-1 db-2]"},
-		{1, "db-2", []string{"db-0", "db-1", "db-2"}, "", "[db-2]"},
-		{2, "db-2", []string{"db-0", "db-1", "db-2"}, "", "[db-0 db-2]"},
-		{2, "db-2", []string{"db-0", "db-1", "db-2"}, "db-0", "[db-1 db-2]"},
-		{3, "db-2", []string{"db-0", "db-1", "db-2"}, "db-0", "[db-0 db-1 db-2]"},
-		{3, "db-2", []string{"db-0", "db-2"}, "", "[db-0 db-1 db-2]"},
-		{2, "db-4", []string{"db-3", "db-4"}, "", "[db-3 db-4]"},
+		{3, "", nil, "[db-0 db-1 db-2]"},
+		{1, "db-2", []string{"db-2", "db-0", "db-1"}, "[db-2]"},
+		{2, "db-2", []string{"db-2", "db-0", "db-1"}, "[db-0 db-2]"},
+		{2, "db-2", []string{"db-2", "db-1", "db-0"}, "[db-1 db-2]"},
+		{3, "db-2", []string{"db-2", "db-1", "db-0"}, "[db-0 db-1 db-2]"},
+		{3, "db-2", []string{"db-2", "db-0"}, "[db-0 db-1 db-2]"},
+		{2, "db-4", []string{"db-4", "db-3"}, "[db-3 db-4]"},
 	} {
-		streaming := slices.DeleteFunc(slices.Clone(test.voters), func(name string) bool { return name == test.lost })
-		if got := fmt.Sprint(membersOf("db", test.size, test.primary, test.voters, streaming)); got != test.want {
+		if got := fmt.Sprint(membersOf("db", test.size, test.primary, test.voters)); got != test.want {
 			t.Errorf("of %d, with the primary %q and %v: %s, want %s", test.size, test.primary, test.voters, got, test.want)
 		}
+	}
+}
+
+// Who has the most of the log stays, and next voters, once they are announced.
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	c := &cluster{
+		object: &v1.PostgresCluster{Spec: v1.PostgresClusterSpec{Size: 2}},
+		record: &v1.PostgresClusterStatus{Primary: "db-0", Voters: []string{"db-0", "db-1", "db-2", "db-3"}, Promotion: &v1.Promotion{Number: 1}},
+		pods:   map[string]*corev1.Pod{"db-0": {}, "db-1": {}, "db-2": {}, "db-3": {}},
+		servers: map[string]*server{"db-0": {
+			Slot: member.Slot(1, "db-0"), LSN: 100 << 20, Streaming: []string{"db-1", "db-2"},
+			Flushed: map[string]pglogrepl.LSN{"db-1": 50 << 20, "db-2": 90 << 20},
+		}},
+	}
+	c.object.Name = "db"
+	if got := fmt.Sprint(c.wanted(), c.keepingUp()); got != "[db-0 db-2] [db-0 db-2]" {
+		t.Errorf("the members that stay and those that keep up are %s", got)
+	}
+	c.record.NextVoters = []string{"db-0", "db-1"}
+	if got := fmt.Sprint(c.wanted()); got != "[db-0 db-1]" {
+		t.Errorf("announced are %v, and the members that stay are %s", c.record.NextVoters, got)
+	}
+	for position, want := range map[pglogrepl.LSN]bool{50 << 20: true, 51 << 20: false} {
+		if got := c.have(c.record.NextVoters, position); got != want {
+			t.Errorf("db-1 has the log up to 50 MB, and is enough for %s: %t", position, got)
+		}
+	}
+	if c.have([]string{"db-0", "db-3"}, 0) {
+		t.Error("db-3 does not stream, and is enough")
 	}
 }
 
@@ -92,7 +122,7 @@ func TestNextVoters(t *testing.T) {
 		{[]string{"a", "b", "c", "d"}, []string{"a", "b"}, []string{"a", "b", "d"}, []string{"a", "b", "d"}},
 	} {
 		if got := nextVoters(test.voters, test.wanted, test.streaming); !slices.Equal(got, test.want) {
-			t.Errorf("after %v, of %v, while %v stream: %v, want %v", test.voters, test.wanted, test.streaming, got, test.want)
+			t.Errorf("after %v, of %v, while %v keep up: %v, want %v", test.voters, test.wanted, test.streaming, got, test.want)
 		}
 	}
 }

@@ -1,0 +1,64 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/jackc/pglogrepl"
+)
+
+// maxVoterLag is how many bytes of the log a standby may lack and keep up all the same: one
+// segment. Commits wait for a voter that lacks more until it has received them.
+const maxVoterLag pglogrepl.LSN = 16 << 20
+
+// flushed is up to where a member has the primary's log on disk, as it reported last; false if
+// it does not stream.
+func (c *cluster) flushed(name string) (pglogrepl.LSN, bool) {
+	p := c.primary()
+	if p != nil && name == c.record.Primary {
+		return p.LSN, true
+	}
+	if !slices.Contains(c.streaming(), name) {
+		return 0, false
+	}
+	return p.Flushed[name], true
+}
+
+// have reports whether the standbys of these voters that have the log up to a position, and
+// stream, are enough to acknowledge a commit.
+func (c *cluster) have(voters []string, position pglogrepl.LSN) bool {
+	standbys := standbysOf(voters, c.record.Primary)
+	having := 0
+	for _, name := range standbys {
+		if lsn, streams := c.flushed(name); streams && lsn >= position {
+			having++
+		}
+	}
+	return having >= acknowledging(len(standbys))
+}
+
+// keptUp is the position that members have that keep up with the primary.
+func (c *cluster) keptUp() pglogrepl.LSN {
+	p := c.primary()
+	if p == nil {
+		return 0
+	}
+	return p.LSN - min(p.LSN, maxVoterLag)
+}
+
+// keepingUp are the members in replication that keep up with the primary, and the primary.
+func (c *cluster) keepingUp() []string {
+	return slices.DeleteFunc(c.streaming(), func(name string) bool {
+		lsn, _ := c.flushed(name)
+		return lsn < c.keptUp()
+	})
+}
+
+// byPosition are members, who has the most of the primary's log first, who does not stream last.
+func (c *cluster) byPosition(names []string) []string {
+	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
+		lsnA, _ := c.flushed(a)
+		lsnB, _ := c.flushed(b)
+		return cmp.Or(cmp.Compare(lsnB, lsnA), cmp.Compare(a, b))
+	})
+}
