@@ -219,6 +219,12 @@ type Promotion struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	LSN string `json:"lsn,omitempty"`
+	// fromTimeline is the timeline of the write-ahead log that the member had until then.
+	// +optional
+	FromTimeline int32 `json:"fromTimeline,omitempty"`
+	// timeline is the one that the promotion began. A standby without it has nothing of the promotion.
+	// +optional
+	Timeline int32 `json:"timeline,omitempty"`
 }
 
 // Announced is a promotion that may have happened.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -51,6 +52,8 @@ type cluster struct {
 	pods     map[string]*corev1.Pod
 	// cronJob is that of the base backups; nil if there is none.
 	cronJob *batchv1.CronJob
+	// budget is the PodDisruptionBudget; nil if there is none.
+	budget *policyv1.PodDisruptionBudget
 	// servers are those that answered.
 	servers map[string]*server
 	// refusals are what others said that run and did not.
@@ -100,6 +103,13 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 
 // readObjects reads what has a name that is needed, whosever it is.
 func (c *cluster) readObjects(ctx context.Context, reader client.Reader) error {
+	budget := &policyv1.PodDisruptionBudget{}
+	switch err := reader.Get(ctx, client.ObjectKeyFromObject(c.object), budget); {
+	case err == nil:
+		c.budget = budget
+	case !apierrors.IsNotFound(err):
+		return err
+	}
 	cronJob := &batchv1.CronJob{}
 	switch err := reader.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: backupName(c.object.Name)}, cronJob); {
 	case err == nil:
@@ -180,52 +190,6 @@ func (c *cluster) owns(object client.Object) bool {
 		return object.GetLabels()[labelOf] == string(c.object.UID)
 	}
 	return metav1.IsControlledBy(object, c.object)
-}
-
-// foreign is an object of a name that is needed and that is not this cluster's; nil if
-// there is none.
-func (c *cluster) foreign() client.Object {
-	for _, name := range c.members() {
-		if o := c.foreignTo(name); o != nil {
-			return o
-		}
-	}
-	if c.object.Spec.Backup != nil && c.cronJob != nil && !c.owns(c.cronJob) {
-		return c.cronJob
-	}
-	for _, name := range []string{c.object.Name + "-rw", c.object.Name + "-ro"} {
-		if o := c.services[name]; o != nil && !c.owns(o) {
-			return o
-		}
-	}
-	return nil
-}
-
-// foreignTo is such an object in the place of one of a member.
-func (c *cluster) foreignTo(name string) client.Object {
-	if o := c.services[name]; o != nil && !c.owns(o) {
-		return o
-	}
-	if o := c.claims[name]; o != nil && !c.owns(o) {
-		return o
-	}
-	if o := c.pods[name]; o != nil && !c.owns(o) {
-		return o
-	}
-	return nil
-}
-
-// kindName is the kind of an object that this operator reads.
-func kindName(object client.Object) string {
-	switch object.(type) {
-	case *corev1.Service:
-		return "Service"
-	case *corev1.PersistentVolumeClaim:
-		return "PersistentVolumeClaim"
-	case *batchv1.CronJob:
-		return "CronJob"
-	}
-	return "Pod"
 }
 
 // voters are all whose acknowledgment may count.

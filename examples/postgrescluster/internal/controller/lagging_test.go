@@ -138,3 +138,36 @@ func TestGrowthKeepsAcknowledgedCommits(t *testing.T) {
 	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != "db-0" && s.Announced == nil })
 	w.has("a")
 }
+
+// A standby that follows a promotion, and received nothing of it yet, has less than the former
+// primary: by the next failover, the commit that the former one acknowledged stays.
+func TestSecondFailoverKeepsAcknowledgedCommits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.completes(3)
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	lagging := w.lags(stopped, "db-1")
+	w.fill("db-0")
+	w.sql("db-0", "INSERT INTO t VALUES ('a')") // which db-2 acknowledges
+	w.kubelet.kill("db-0", true)
+	lagging.catchUp()
+	gone := false
+	w.before = func(what string) {
+		if what == "sql set primary_slot_name on db-1" && !gone { // to follow db-2, which is gone
+			gone = true
+			w.kubelet.kill("db-2", true)
+		}
+	}
+	w.losesPrimary()
+	w.until("db-1 follows db-2", func(s *v1.PostgresClusterStatus) bool { return gone })
+	if primary := w.object.Status.Primary; primary != "db-2" {
+		t.Fatalf("the primary is %s, not db-2, which alone has the commit", primary)
+	}
+	w.kubelet.release("db-0")
+	w.losesPrimary()
+	w.until("a third primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != "db-2" && s.Announced == nil })
+	w.has("a")
+	w.kubelet.release("db-2")
+	w.completes(3)
+	w.has("a")
+}

@@ -22,7 +22,8 @@ import (
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
 	objects := cmp.Or(
 		r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) }),
-		r.pacing.try(c.attempt("services", ""), c.now, func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) }))
+		r.pacing.try(c.attempt("services", ""), c.now, func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) }),
+		r.pacing.try(c.attempt("budget", ""), c.now, func() *statemachine.Outcome { return r.ensureBudget(ctx, c) }))
 	if c.record.SystemIdentifier == "" || c.password == "" {
 		return objects
 	}

@@ -69,16 +69,30 @@ func (c *cluster) prepared() bool {
 	return a != nil && c.servers[a.Member] != nil && c.servers[a.Member].promotion() == a.Number
 }
 
-// lineage is the number of the promotion that a standby followed; 0 if the next primary
-// must not descend from it.
-func (c *cluster) lineage(name string) int64 {
+// promotable reports whether a standby may be promoted: its slots led it to the primary of the
+// record, or of the promotion before, and to no other one.
+func (c *cluster) promotable(name string) bool {
 	s := c.servers[name]
 	if s == nil || !s.InRecovery {
+		return false
+	}
+	p := c.record.Promotion
+	return p == nil || s.promotion() == p.Number || s.promotion() == p.From
+}
+
+// lineage is the number of the promotion that a standby has the log of; 0 if of none that others
+// could share. Its slot says which one it follows, and its timeline whether it received anything
+// of that: up to there it has what members of the promotion before have, or less.
+func (c *cluster) lineage(name string) int64 {
+	if !c.promotable(name) {
 		return 0
 	}
-	number := s.promotion()
-	if p := c.record.Promotion; p == nil || number == p.Number || number == p.From {
-		return number
+	s, p := c.servers[name], c.record.Promotion
+	switch {
+	case p == nil || s.promotion() == p.Number && s.Timeline >= p.Timeline:
+		return s.promotion()
+	case s.Timeline >= p.FromTimeline:
+		return p.From
 	}
 	return 0
 }
@@ -103,7 +117,7 @@ func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 		}
 	}
 	announced := &v1.Announced{Member: name, Promotion: v1.Promotion{
-		Number: c.record.Promotions + 1, From: c.lineage(name), LSN: c.servers[name].LSN.String(),
+		Number: c.record.Promotions + 1, From: c.lineage(name), LSN: c.servers[name].LSN.String(), FromTimeline: c.servers[name].Timeline,
 	}}
 	// The number is unused: the same member was announced with it and was not prepared.
 	if a := c.record.Announced; a != nil && a.Member == name && a.From == announced.From {
@@ -130,16 +144,17 @@ func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 		}
 	}
 	// One that cannot be promoted does not count: a commit that it alone has would be lost.
-	reachable := slices.DeleteFunc(c.reachableStandbys(), func(name string) bool { return c.lineage(name) == 0 })
+	reachable := slices.DeleteFunc(c.reachableStandbys(), func(name string) bool { return !c.promotable(name) })
 	for _, voters := range [][]string{c.record.Voters, c.effectiveVoters()} {
 		if !canFailOver(voters, c.record.Primary, reachable) {
 			return "", fails(ReasonQuorumMissing, nil, "Too few standbys are reachable to fail over without losing commits: %v of %v. Bring one back, or the primary. %s", reachable, standbysOf(voters, c.record.Primary), lost.Message)
 		}
 	}
-	// A log of the primary's promotion has more than one of the promotion before; of one
-	// promotion, the longest has all that any of the others has.
+	// Promotions begin timelines, each greater than those that the member knew. A log of a later
+	// one has more than any of the one before; of one timeline, the longest has all that any of the
+	// others has.
 	best := slices.MaxFunc(reachable, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.lineage(a), c.lineage(b)), cmp.Compare(c.servers[a].LSN, c.servers[b].LSN), cmp.Compare(b, a))
+		return cmp.Or(cmp.Compare(c.servers[a].Timeline, c.servers[b].Timeline), cmp.Compare(c.servers[a].LSN, c.servers[b].LSN), cmp.Compare(b, a))
 	})
 	return best, nil
 }
@@ -182,8 +197,11 @@ func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if err := r.execute(ctx, c, a.Member, finish...); err != nil {
 		return *fails(ReasonSQLError, err, "Creating replication slots on the new primary %s failed; see status.attempt.lastError.", a.Member)
 	}
+	if c.observe(ctx); !c.alreadyPromoted() { // standbys are told apart by its timeline
+		return *fails(ReasonPromoting, nil, "The member %s was promoted and does not answer.", a.Member)
+	}
+	a.Timeline = c.servers[a.Member].Timeline
 	c.record.Primary, c.record.Promotion, c.record.Announced, c.record.PrimaryLostTime = a.Member, &a.Promotion, nil, nil
-	c.observe(ctx)
 	return done
 }
 

@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -62,6 +63,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Setup has a manager run the Reconciler.
@@ -79,6 +81,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Service{}, named).
 		Watches(&corev1.PersistentVolumeClaim{}, named).
 		Watches(&batchv1.CronJob{}, named).
+		Watches(&policyv1.PodDisruptionBudget{}, named).
 		// A reconcile waits for members that answer slowly; others do not wait for it.
 		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
 		Complete(r)
@@ -124,6 +127,7 @@ func (c *cluster) notePrimary() {
 		c.record.PrimaryLostTime = nil
 	case c.primary() != nil:
 		c.record.PrimaryLostTime = nil
+		c.record.Promotion.Timeline = c.primary().Timeline // records of earlier versions have none
 	case c.record.PrimaryLostTime == nil && !c.primaryBusy():
 		c.record.PrimaryLostTime = &metav1.Time{Time: c.now}
 	}

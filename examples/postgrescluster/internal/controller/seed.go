@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -88,11 +87,6 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 		return r.createSecret(ctx, c)
 	}
 	return c.credentialsMissing()
-}
-
-// nameTaken is that an object of a name that is needed belongs to somebody else.
-func nameTaken(o client.Object) *statemachine.Outcome {
-	return fails(ReasonNameTaken, nil, "The %s %s does not belong to this PostgresCluster. Delete it, or choose another name.", kindName(o), o.GetName())
 }
 
 // credentialsMissing is that the operator cannot ask the members.

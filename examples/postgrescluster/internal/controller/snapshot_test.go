@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,7 +25,7 @@ type snapshot struct {
 func (w *world) snapshot() snapshot {
 	w.t.Helper()
 	s := snapshot{admin, map[string]client.Object{}}
-	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{}, &batchv1.CronJobList{}} {
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{}, &batchv1.CronJobList{}, &policyv1.PodDisruptionBudgetList{}} {
 		w.must(admin.List(w.t.Context(), list, client.InNamespace(w.object.Namespace)))
 		w.must(meta.EachListItem(list, func(o runtime.Object) error {
 			object := o.(client.Object)

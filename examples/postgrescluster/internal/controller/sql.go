@@ -31,6 +31,8 @@ type server struct {
 	SystemIdentifier string
 	// Version is the one of the release, such as 15.18, without what a distribution adds.
 	Version string
+	// Timeline is the one of the log that a standby replayed last, or that a primary writes.
+	Timeline int32
 	// LSN is the position in the write-ahead log up to which it has it.
 	LSN pglogrepl.LSN
 	// Upstream is its primary_conninfo, Slot its primary_slot_name: the number of the
@@ -74,7 +76,11 @@ func observe(ctx context.Context, name, address, password string) (*server, erro
 		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	s := &server{Flushed: map[string]pglogrepl.LSN{}}
+	system, err := pglogrepl.IdentifySystem(ctx, conn.PgConn())
+	if err != nil {
+		return nil, err
+	}
+	s := &server{Flushed: map[string]pglogrepl.LSN{}, Timeline: system.Timeline}
 	var streaming []string
 	if err := conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
 		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &streaming, &s.BackupTime); err != nil {

@@ -29,6 +29,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: from
       type:
         scalar: numeric
+    - name: fromTimeline
+      type:
+        scalar: numeric
     - name: lsn
       type:
         scalar: string
@@ -36,6 +39,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: number
+      type:
+        scalar: numeric
+    - name: timeline
       type:
         scalar: numeric
 - name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Attempt
@@ -197,10 +203,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: from
       type:
         scalar: numeric
+    - name: fromTimeline
+      type:
+        scalar: numeric
     - name: lsn
       type:
         scalar: string
     - name: number
+      type:
+        scalar: numeric
+    - name: timeline
       type:
         scalar: numeric
 - name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Storage

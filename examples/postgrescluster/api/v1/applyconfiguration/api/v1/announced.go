@@ -42,6 +42,22 @@ func (b *AnnouncedApplyConfiguration) WithLSN(value string) *AnnouncedApplyConfi
 	return b
 }
 
+// WithFromTimeline sets the FromTimeline field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FromTimeline field is set to the value of the last call.
+func (b *AnnouncedApplyConfiguration) WithFromTimeline(value int32) *AnnouncedApplyConfiguration {
+	b.PromotionApplyConfiguration.FromTimeline = &value
+	return b
+}
+
+// WithTimeline sets the Timeline field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Timeline field is set to the value of the last call.
+func (b *AnnouncedApplyConfiguration) WithTimeline(value int32) *AnnouncedApplyConfiguration {
+	b.PromotionApplyConfiguration.Timeline = &value
+	return b
+}
+
 // WithMember sets the Member field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Member field is set to the value of the last call.

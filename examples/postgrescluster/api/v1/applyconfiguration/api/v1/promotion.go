@@ -13,6 +13,10 @@ type PromotionApplyConfiguration struct {
 	From *int64 `json:"from,omitempty"`
 	// lsn is the position in the write-ahead log up to which the member had followed it.
 	LSN *string `json:"lsn,omitempty"`
+	// fromTimeline is the timeline of the write-ahead log that the member had until then.
+	FromTimeline *int32 `json:"fromTimeline,omitempty"`
+	// timeline is the one that the promotion began. A standby without it has nothing of the promotion.
+	Timeline *int32 `json:"timeline,omitempty"`
 }
 
 // PromotionApplyConfiguration constructs a declarative configuration of the Promotion type for use with
@@ -42,5 +46,21 @@ func (b *PromotionApplyConfiguration) WithFrom(value int64) *PromotionApplyConfi
 // If called multiple times, the LSN field is set to the value of the last call.
 func (b *PromotionApplyConfiguration) WithLSN(value string) *PromotionApplyConfiguration {
 	b.LSN = &value
+	return b
+}
+
+// WithFromTimeline sets the FromTimeline field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FromTimeline field is set to the value of the last call.
+func (b *PromotionApplyConfiguration) WithFromTimeline(value int32) *PromotionApplyConfiguration {
+	b.FromTimeline = &value
+	return b
+}
+
+// WithTimeline sets the Timeline field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Timeline field is set to the value of the last call.
+func (b *PromotionApplyConfiguration) WithTimeline(value int32) *PromotionApplyConfiguration {
+	b.Timeline = &value
 	return b
 }
