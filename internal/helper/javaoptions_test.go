@@ -58,7 +58,8 @@ func TestNextStartOptions(t *testing.T) {
 }
 
 // A variable that the entrypoint may have removed before it started the JVM is still in the
-// environment of the helper's own exec; in other containers, and on a host, that is not the JVM's.
+// environment of the helper's own exec. In other containers, that is not the container's, and no
+// process need have the container's any more; on a host, there is none.
 func TestJavaOptionsOfTheContainer(t *testing.T) {
 	inside := helperapi.Request{PodUID: "u"}
 	outside := helperapi.Request{PodUID: "u", ContainerID: "c"}
@@ -72,7 +73,9 @@ func TestJavaOptionsOfTheContainer(t *testing.T) {
 		"nowhere":                        {false, inside, absent, "Absent"},
 		"in the container only":          {true, inside, absent, "Set"},
 		"in the JVM only":                {false, inside, set, "Set"},
-		"in another container only":      {true, outside, absent, "Absent"},
+		"in another container only":      {true, outside, absent, ""},
+		"nowhere that is seen outside":   {false, outside, absent, ""},
+		"in the JVM, seen outside":       {false, outside, set, "Set"},
 		"on the host only":               {true, helperapi.Request{}, absent, "Absent"},
 		"not read, but in the container": {true, inside, jvm.Process{JavaOptions: jvm.JavaOptionsIgnored}, "Ignored"},
 		"not known":                      {false, inside, jvm.Process{}, ""},
