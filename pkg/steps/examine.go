@@ -12,10 +12,11 @@ import (
 // Examine asks the helper about the state of a process whose endpoint does not answer.
 func (t Tools) Examine(ctx context.Context, s *Situation, p *v1alpha1.JavaProcess, misses int32) Finding {
 	at := s.at(p.Container)
-	if at.Transport == v1alpha1.TransportEphemeralContainer && misses < silentMisses && !transport.DoorRuns(s.Pod) {
-		return FindingUnclear // none is added only to look
+	mayChangePod := misses >= silentMisses || transport.DoorRuns(s.Pod) // no ephemeral container is added only to look
+	if at.Transport == v1alpha1.TransportEphemeralContainer && !mayChangePod {
+		return FindingUnclear
 	}
-	report, err := t.run(ctx, s, at, helperapi.VerbStatus, helperapi.Request{Target: targetOf(p)})
+	report, err := t.runBy(ctx, s, at, mayChangePod, helperapi.VerbStatus, helperapi.Request{Target: targetOf(p)})
 	switch reason := reasonOf(err); {
 	case reason == v1alpha1.ReasonProcessGone:
 		return FindingGone
@@ -27,7 +28,7 @@ func (t Tools) Examine(ctx context.Context, s *Situation, p *v1alpha1.JavaProces
 		return FindingUnclear
 	}
 	if p.Adopted {
-		_, err = t.run(ctx, s, at, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: probe.Path(p)}})
+		_, err = t.runBy(ctx, s, at, mayChangePod, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: probe.Path(p)}})
 		switch {
 		case reasonOf(err) == v1alpha1.ReasonEndpointNotServing:
 			return FindingSilent

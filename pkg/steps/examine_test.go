@@ -56,18 +56,25 @@ func TestFindAgents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		app, worker func() (*helperapi.Report, error)
 		record      []v1alpha1.JavaProcess
-		want        string
-		fails       bool
+		// attached is whether the annotation of the operator is on the pod.
+		attached bool
+		want     string
+		fails    bool
 	}{
-		"there is no agent":                {app: sees(helperapi.Process{Target: aTarget}), worker: sees()},
-		"there is an agent":                {app: sees(ours), worker: sees(), want: "app 7 9400"},
-		"the agent is recorded":            {app: sees(ours), worker: sees(), record: []v1alpha1.JavaProcess{aProcess("app", 9401)}, want: "app 7 9401"},
-		"the agent is stopped":             {app: sees(helperapi.Process{Target: aTarget, Mark: isStopped, AgentJarOpen: true}), worker: sees()},
-		"the agent has an unreadable mark": {app: sees(helperapi.Process{Target: aTarget, AgentJarOpen: true}), worker: sees(), want: "app 7 0"},
-		"the other container has no shell": {app: says(v1alpha1.ReasonNoShell), worker: sees(ours), want: "worker 7 9400"},
-		"the other container fails":        {app: says(v1alpha1.ReasonExecFailed), worker: sees(ours), want: "worker 7 9400", fails: true},
+		"there is no agent":                                    {app: sees(helperapi.Process{Target: aTarget}), worker: sees()},
+		"there is an agent":                                    {app: sees(ours), worker: sees(), want: "app 7 9400"},
+		"the agent is recorded":                                {app: sees(ours), worker: sees(), record: []v1alpha1.JavaProcess{aProcess("app", 9401)}, want: "app 7 9401"},
+		"the agent is stopped":                                 {app: sees(helperapi.Process{Target: aTarget, Mark: isStopped, AgentJarOpen: true}), worker: sees()},
+		"the agent has an unreadable mark":                     {app: sees(helperapi.Process{Target: aTarget, AgentJarOpen: true}), worker: sees(), want: "app 7 0"},
+		"the other container has no shell":                     {app: says(v1alpha1.ReasonNoShell), worker: sees(ours), want: "worker 7 9400"},
+		"the other container fails":                            {app: says(v1alpha1.ReasonExecFailed), worker: sees(ours), want: "worker 7 9400", fails: true},
+		"the one that was attached to is not reached any more": {app: says(v1alpha1.ReasonNoShell), worker: sees(), attached: true, fails: true},
+		"another one of an attached pod has no shell":          {app: says(v1alpha1.ReasonNoShell), worker: sees(ours), attached: true, want: "worker 7 9400"},
 	} {
 		s := aSituation(tc.record...)
+		if tc.attached {
+			s.Pod.Annotations = map[string]string{v1alpha1.AnnotationFlag: s.Attachment.Name}
+		}
 		s.runs("app")
 		s.runs("worker")
 		s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": tc.app, "worker inspect": tc.worker}}

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,19 @@ func TestExamineByNodeAgent(t *testing.T) {
 	s.Helper = helper
 	if got := s.Examine(t.Context(), s.Situation, &s.Status().Processes[0], 1); got != FindingGone {
 		t.Errorf("Examine: got %s after calls %q, want %s", got, helper.ran, FindingGone)
+	}
+}
+
+// Where neither the node agent nor exec serves a container any more, none is added to the pod
+// only to examine an endpoint that missed a check.
+func TestExamineByNodeAgentAddsNoDoor(t *testing.T) {
+	s := aSituation(serving("a", 9400)).inspectedWell()
+	s.Inspected("a").Transport, s.NodeAgent = v1alpha1.TransportNode, agentReady
+	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){
+		"a" + byNode: says(v1alpha1.ReasonNodeAgentMissing), "a Exec": says(v1alpha1.ReasonNoShell), "a" + door: says(v1alpha1.ReasonProcessGone),
+	}}
+	s.Helper = helper
+	if got := s.Examine(t.Context(), s.Situation, &s.Status().Processes[0], silentMisses-1); got != FindingUnclear || slices.Contains(helper.ran, "a"+door) {
+		t.Errorf("Examine after one miss fewer: got %s after calls %q, want unclear without an ephemeral container", got, helper.ran)
 	}
 }

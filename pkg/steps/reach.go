@@ -26,8 +26,13 @@ func (t Tools) inspect(ctx context.Context, s *Situation, at transport.Container
 
 // run executes an operation in a container with a JVM, by the first transport that reaches it.
 func (t Tools) run(ctx context.Context, s *Situation, at transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+	return t.runBy(ctx, s, at, true, verb, request, blobs...)
+}
+
+// runBy is run where the pod may be changed for it, or not.
+func (t Tools) runBy(ctx context.Context, s *Situation, at transport.Container, mayChangePod bool, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
 	var report *helperapi.Report
-	_, err := s.reach(at, true, func(at transport.Container) (err error) {
+	_, err := s.reach(at, mayChangePod, func(at transport.Container) (err error) {
 		report, err = t.Helper.Run(ctx, at, verb, request, blobs...)
 		return err
 	})

@@ -17,14 +17,15 @@ import (
 
 // FindAgents adds the processes that have an agent of the operator to a record that was
 // lost, as far as they can be found. A container that is refused for inspection never
-// had one. It executes nothing in a container where the record knows of no agent, and the
+// had one, unless the operator was in the pod and no other container has one: then it was
+// reached by a transport that is gone, such as a node agent, and that is a failure. It executes nothing in a container where the record knows of no agent, and the
 // operator's flags or the rights of the exporter's writer forbid it: if the operator was in the
 // pod, that is a failure, because an agent may stay.
 func (t Tools) FindAgents(ctx context.Context, s *Situation) error {
 	if pod.RunsWindows(s.Pod) {
 		return nil
 	}
-	var failures []error
+	var failures, unreached []error
 	for _, c := range pod.Running(s.Pod) {
 		if forbidden := s.searchForbidden(c); forbidden != nil {
 			if s.wasAttached() || forbidden.Err != nil {
@@ -36,10 +37,15 @@ func (t Tools) FindAgents(ctx context.Context, s *Situation) error {
 		if err != nil {
 			if !v1alpha1.NeedsPerson(reasonOf(err)) || len(transport.Doors(s.Pod)) > 0 {
 				failures = append(failures, err)
+			} else {
+				unreached = append(unreached, err)
 			}
 			continue
 		}
 		s.addAgents(c, report.Processes)
+	}
+	if s.wasAttached() && s.Find(record.MayHaveAgent) == nil {
+		failures = append(failures, unreached...)
 	}
 	s.unsearched = len(failures) > 0
 	return errors.Join(failures...)

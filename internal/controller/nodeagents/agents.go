@@ -3,6 +3,7 @@
 package nodeagents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -68,7 +69,8 @@ type node struct {
 // agent is one pod of a node agent.
 type agent struct {
 	transport.Container
-	ready bool
+	ready   bool
+	created time.Time
 }
 
 // New returns Agents for the operator's own namespace; without one, as outside of a cluster,
@@ -110,16 +112,22 @@ func (a *Agents) awaits(n *node) bool {
 	return !n.lost.IsZero() && a.clock.Since(n.lost) < awaited
 }
 
-// ready returns the node agent that can be asked.
-func (n *node) ready() (agent, bool) {
-	if n != nil {
-		for _, a := range n.agents {
-			if a.ready {
-				return a, true
-			}
+// ready returns the node agent that can be asked: the newest, of several during an update of
+// the DaemonSet.
+func (n *node) ready() (newest agent, found bool) {
+	if n == nil {
+		return newest, false
+	}
+	for _, a := range n.agents {
+		if a.ready && (!found || a.newerThan(newest)) {
+			newest, found = a, true
 		}
 	}
-	return agent{}, false
+	return newest, found
+}
+
+func (a agent) newerThan(b agent) bool {
+	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.Pod, b.Pod)) > 0
 }
 
 // set notes a pod of a node agent as it is now, or that it is gone, and reports whether its
@@ -161,7 +169,7 @@ func (a *Agents) forget() {
 func agentOf(p *corev1.Pod) agent {
 	found := agent{Container: transport.Container{
 		Namespace: p.Namespace, Pod: p.Name, PodUID: p.UID, Name: ContainerName, Node: p.Spec.NodeName,
-	}}
+	}, created: p.CreationTimestamp.Time}
 	for _, c := range pod.Running(p) {
 		if c.Name == ContainerName {
 			found.ID = c.ID

@@ -56,6 +56,7 @@ func terminating(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
 func TestAgents(t *testing.T) {
 	first, second := anAgent("first", "n1"), anAgent("second", "n1")
 	starting := changed(second, func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State = corev1.ContainerState{} })
+	newer := changed(anAgent("newer", "n1"), func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() })
 	for name, tc := range map[string]struct {
 		pods []*corev1.Pod
 		gone []*corev1.Pod
@@ -82,6 +83,7 @@ func TestAgents(t *testing.T) {
 		"one is gone for long":                    {pods: []*corev1.Pod{first}, gone: []*corev1.Pod{first}, later: awaited, reason: v1alpha1.ReasonNodeAgentMissing},
 		"one that was never ready is gone":        {pods: []*corev1.Pod{changed(first, unready)}, gone: []*corev1.Pod{first}, reason: v1alpha1.ReasonNodeAgentMissing},
 		"one terminates, and another one is here": {pods: []*corev1.Pod{first, changed(first, terminating), second}, want: steps.NodeAgent{Ready: true, UID: "second"}, pod: "second"},
+		"two are ready":                           {pods: []*corev1.Pod{newer, first}, want: steps.NodeAgent{Ready: true, UID: "newer"}, pod: "newer"},
 		"the other one of two is gone":            {pods: []*corev1.Pod{first, second}, gone: []*corev1.Pod{second}, want: steps.NodeAgent{Ready: true, UID: "first"}, pod: "first"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,7 @@ func trim(object any) (any, error) {
 	}
 	kept := &corev1.Pod{}
 	kept.Name, kept.Namespace, kept.UID = p.Name, p.Namespace, p.UID
-	kept.ResourceVersion, kept.DeletionTimestamp = p.ResourceVersion, p.DeletionTimestamp
+	kept.ResourceVersion, kept.CreationTimestamp, kept.DeletionTimestamp = p.ResourceVersion, p.CreationTimestamp, p.DeletionTimestamp
 	kept.OwnerReferences, kept.Spec.ServiceAccountName = p.OwnerReferences, p.Spec.ServiceAccountName
 	kept.Spec.NodeName = p.Spec.NodeName
 	for _, c := range p.Spec.Containers {
