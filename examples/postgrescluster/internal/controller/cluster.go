@@ -33,6 +33,8 @@ const (
 const (
 	rolePrimary = "primary"
 	roleReplica = "replica"
+	// roleDiverged is that of a member whose history is not the primary's: no Service selects it.
+	roleDiverged = "diverged"
 )
 
 func labelsOf(cluster string) labels.Set {

@@ -119,7 +119,7 @@ func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *st
 func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *server) *statemachine.Outcome {
 	address, slot := c.address(c.record.Primary), member.Slot(c.record.Promotion.Number, name)
 	var statements []statement
-	move := nextMove(s, *c.record.Promotion, slot, member.ConnectionTo(address), c.primary().Lost)
+	move := nextMove(s, *c.record.Promotion, slot, member.ConnectionTo(address), c.primary().Lost, c.diverged(name) != "")
 	switch move {
 	case stay, joinAgain:
 	case stopStreaming:
@@ -135,6 +135,9 @@ func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *se
 		}
 	}
 	if move == copyAfresh || move == joinAgain {
+		if o := r.ensureRole(ctx, c, name); o != nil { // no more reads of what diverged
+			return o
+		}
 		return r.remove(ctx, c.pods[name])
 	}
 	return nil

@@ -24,11 +24,12 @@ const (
 )
 
 // nextMove is the move of a member other than the primary of promotion p, whose slot and
-// connection these are; lost are the slots whose WAL the primary removed.
-func nextMove(s *server, p v1.Promotion, slot, connection string, lost []string) move {
+// connection these are; lost are the slots whose WAL the primary removed. Whose history is not the
+// primary's receives what does not fit: it would ask for it for ever.
+func nextMove(s *server, p v1.Promotion, slot, connection string, lost []string, diverged bool) move {
 	follows := s.promotion()
 	switch {
-	case !s.InRecovery:
+	case !s.InRecovery || diverged && s.Slot == slot:
 		return joinAgain
 	case s.Slot == slot && slices.Contains(lost, slot):
 		return copyAfresh

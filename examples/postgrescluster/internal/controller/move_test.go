@@ -18,9 +18,12 @@ func TestNextMove(t *testing.T) {
 		server server
 		first  bool // the primary is of the first promotion
 		lost   bool
-		want   move
+		// diverged says that its history is not the primary's.
+		diverged bool
+		want     move
 	}{
 		"it follows":                                 {server: server{InRecovery: true, Slot: slot(3), Upstream: primary, Receiving: true}, want: stay},
+		"it follows what does not fit":               {server: server{InRecovery: true, Slot: slot(3), Upstream: primary}, diverged: true, want: joinAgain},
 		"it was disconnected":                        {server: server{InRecovery: true, Slot: slot(3)}, want: startStreaming},
 		"its WAL is gone":                            {server: server{InRecovery: true, Slot: slot(3), Upstream: primary}, lost: true, want: copyAfresh},
 		"it takes writes":                            {server: server{Slot: slot(2)}, want: joinAgain},
@@ -41,7 +44,7 @@ func TestNextMove(t *testing.T) {
 		if test.lost {
 			lost = []string{slot(3)}
 		}
-		if got := nextMove(&test.server, p, slot(p.Number), primary, lost); got != test.want {
+		if got := nextMove(&test.server, p, slot(p.Number), primary, lost, test.diverged); got != test.want {
 			t.Errorf("%s: the move is %d, want %d", name, got, test.want)
 		}
 	}

@@ -75,6 +75,8 @@ const (
 	ReasonQuorumMissing = "QuorumMissing"
 	// ReasonJoining: a member copies the data, or catches up.
 	ReasonJoining = "Joining"
+	// ReasonDiverged: a member's data is not the primary's, up to where it has it.
+	ReasonDiverged = "Diverged"
 	// ReasonResizing: the members that acknowledge commits change.
 	ReasonResizing = "Resizing"
 	// ReasonUpdating: members are replaced, since the spec of their pods changed.

@@ -91,6 +91,12 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if pod == nil {
 		return ReasonMemberStarting, fmt.Sprintf("The member %s has no pod yet.", name)
 	}
+	if why := c.diverged(name); why != "" {
+		return ReasonDiverged, fmt.Sprintf("The data of the member %s diverged from the primary's: %s. It is copied again; what it had is kept once, as data.diverged on its claim.", name, why)
+	}
+	if c.servers[name] != nil && c.primary() != nil {
+		return ReasonJoining, fmt.Sprintf("The member %s accepts connections, and does not stream from the primary yet.", name)
+	}
 	if reason, message := reasonEnded(pod); reason != "" {
 		return reason, fmt.Sprintf("The member %s exited: %s", name, message)
 	}

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/jackc/pglogrepl"
 )
@@ -61,4 +62,19 @@ func (c *cluster) byPosition(names []string) []string {
 		lsnB, _ := c.flushed(b)
 		return cmp.Or(cmp.Compare(lsnB, lsnA), cmp.Compare(a, b))
 	})
+}
+
+// diverged says why a member's history is not the primary's; empty if it is, or if one of the two
+// does not answer.
+func (c *cluster) diverged(name string) string {
+	s, p := c.servers[name], c.primary()
+	switch {
+	case s == nil || p == nil || name == c.record.Primary:
+		return ""
+	case !s.InRecovery:
+		return "it takes writes, on timeline " + strconv.Itoa(int(s.Timeline))
+	}
+	primary := p.History
+	primary.LSN = max(p.LSN, s.History.LSN) // they were asked at once; what it has since was received
+	return s.History.Diverged(primary)
 }

@@ -26,28 +26,44 @@ func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		}
 	}
 	// Who is not the primary any more first: -rw never leads to two.
-	for _, role := range []string{roleReplica, rolePrimary} {
-		for name, pod := range c.pods {
-			if !c.owns(pod) || c.role(name) != role || pod.Labels[labelRole] == role {
+	for _, role := range []string{roleDiverged, roleReplica, rolePrimary} {
+		for name := range c.pods {
+			if c.role(name) != role {
 				continue
 			}
-			label := corev1ac.Pod(name, pod.Namespace).WithUID(pod.UID).WithLabels(map[string]string{labelRole: role})
-			if o := r.applyObject(ctx, ownerRole, c.object.Namespace+"/"+name, "label of the pod", label); o != nil {
+			if o := r.ensureRole(ctx, c, name); o != nil {
 				return *o
 			}
-			pod.Labels[labelRole] = role
 		}
 	}
 	return done
 }
 
+// ensureRole has a member's pod have the label of its role.
+func (r *Reconciler) ensureRole(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
+	pod, role := c.pods[name], c.role(name)
+	if !c.owns(pod) || pod.Labels[labelRole] == role {
+		return nil
+	}
+	label := corev1ac.Pod(name, pod.Namespace).WithUID(pod.UID).WithLabels(map[string]string{labelRole: role})
+	if o := r.applyObject(ctx, ownerRole, c.object.Namespace+"/"+name, "label of the pod", label); o != nil {
+		return o
+	}
+	pod.Labels[labelRole] = role
+	return nil
+}
+
 // Undo implements statemachine.Step.
 func (serve) Undo(context.Context, *cluster) statemachine.Outcome { return done }
 
-// role is that of a member.
+// role is that of a member. One that diverged serves no reads, also while there is no primary to
+// compare it with.
 func (c *cluster) role(name string) string {
-	if name == c.record.Primary {
+	switch {
+	case name == c.record.Primary:
 		return rolePrimary
+	case c.diverged(name) != "", c.primary() == nil && c.pods[name] != nil && c.pods[name].Labels[labelRole] == roleDiverged:
+		return roleDiverged
 	}
 	return roleReplica
 }

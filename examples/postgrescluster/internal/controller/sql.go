@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/timeline"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
@@ -33,6 +34,8 @@ type server struct {
 	Version string
 	// Timeline is the one of the log that a standby replayed last, or that a primary writes.
 	Timeline int32
+	// History has its ancestors, and the position up to which a standby replayed the log.
+	History timeline.History
 	// LSN is the position in the write-ahead log up to which it has it.
 	LSN pglogrepl.LSN
 	// Upstream is its primary_conninfo, Slot its primary_slot_name: the number of the
@@ -55,7 +58,8 @@ type server struct {
 // promotion is the number of the promotion that it follows, or was promoted by.
 func (s *server) promotion() int64 { return member.PromotionOf(s.Slot) }
 
-const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, split_part(current_setting('server_version'), ' ', 1),
+// observation is the query, but for the name of the history file.
+const observation = `SELECT coalesce(pg_last_wal_replay_lsn(), '0/0')::text, coalesce(pg_read_file('pg_wal/%s', 0, 65536, true), ''), pg_is_in_recovery(), s.system_identifier::text, split_part(current_setting('server_version'), ' ', 1),
 	CASE WHEN pg_is_in_recovery() THEN greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_flush_lsn() END::text,
 	current_setting('primary_conninfo'), current_setting('primary_slot_name'),
 	EXISTS (SELECT FROM pg_stat_wal_receiver),
@@ -82,10 +86,12 @@ func observe(ctx context.Context, name, address, password string) (*server, erro
 	}
 	s := &server{Flushed: map[string]pglogrepl.LSN{}, Timeline: system.Timeline}
 	var streaming []string
-	if err := conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
+	var history string
+	if err := conn.QueryRow(ctx, fmt.Sprintf(observation, timeline.FileName(s.Timeline))).Scan(&s.History.LSN, &history, &s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
 		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &streaming, &s.BackupTime); err != nil {
 		return nil, err
 	}
+	s.History.Timeline, s.History.Ancestors = s.Timeline, timeline.Parse(history)
 	for _, standby := range streaming {
 		name, position, _ := strings.Cut(standby, " ")
 		lsn, err := pglogrepl.ParseLSN(position)

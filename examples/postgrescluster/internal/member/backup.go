@@ -72,7 +72,7 @@ func (c Config) restore() error {
 	}
 	newest := names[len(names)-1]
 	_, _ = fmt.Fprintln(c.Log, "member: restoring the base backup", newest)
-	if err := c.create(func(dir string) error { return copyTree(filepath.Join(c.backups(), newest), dir) }); err != nil {
+	if err := c.create(false, func(dir string) error { return copyTree(filepath.Join(c.backups(), newest), dir) }); err != nil {
 		return failed(RestoreFailed, "The base backup "+newest+" could not be copied", err)
 	}
 	return nil

@@ -17,13 +17,24 @@ import (
 // primary has. Data of the promotion that the primary was promoted from shares its log up
 // to there, so that pg_rewind takes it back to where they part; what it had beyond that was
 // never acknowledged. Any other data may have a timeline of the same number and another
-// content, which pg_rewind cannot tell: it is copied again.
+// content, which pg_rewind cannot tell: it is copied again. So is data whose history says that
+// it is not what its promotion says; what it had is kept once.
 func (c Config) join(ctx context.Context, lock *os.File, data bool) error {
 	var err error
-	switch own := c.followed(); {
+	diverged := ""
+	own := c.followed()
+	rewinds := own != c.Promotion
+	if data && !c.interrupted() && (!rewinds || own != 0 && own == c.PromotedFrom) {
+		if diverged, err = c.wrongHistory(ctx, rewinds); err != nil {
+			return failed(JoinFailed, "The history of the data could not be compared with the primary's", err)
+		}
+	}
+	switch {
 	case !data:
 	case c.interrupted():
 		err = errors.New("a pg_rewind did not come to its end")
+	case diverged != "":
+		err = fmt.Errorf("it diverged from the primary: %s", diverged)
 	case own == c.Promotion:
 		return c.follow()
 	case own != 0 && own == c.PromotedFrom:
@@ -36,7 +47,7 @@ func (c Config) join(ctx context.Context, lock *os.File, data bool) error {
 	if err != nil {
 		_, _ = fmt.Fprintln(c.Log, "member: copying the data again:", err)
 	}
-	if err := c.create(func(dir string) error {
+	if err := c.create(diverged != "", func(dir string) error {
 		_, err := c.program(ctx, "pg_basebackup", "--pgdata="+dir, "--host="+c.Primary, fmt.Sprint("--port=", Port), "--username="+User,
 			"--wal-method=stream", "--checkpoint=fast", "--no-password")
 		if err != nil {

@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,7 +66,7 @@ func (c Config) identify(ctx context.Context) (string, error) {
 
 // seed runs initdb.
 func (c Config) seed(ctx context.Context) error {
-	if err := c.create(func(dir string) error {
+	if err := c.create(false, func(dir string) error {
 		// By a file, since arguments and environments are read by others.
 		password := dir + ".password"
 		if err := os.WriteFile(password, []byte(c.Password+"\n"), 0o600); err != nil {
@@ -84,8 +83,9 @@ func (c Config) seed(ctx context.Context) error {
 }
 
 // create has a data directory filled beside the place of the data, and moves it there when
-// it is whole: what is in place is never half.
-func (c Config) create(fill func(dir string) error) error {
+// it is whole: what is in place is never half. Data that is to be kept is put aside, unless other
+// data is there already: a member that diverges time and again does not fill its claim.
+func (c Config) create(keep bool, fill func(dir string) error) error {
 	fresh := c.data() + ".new"
 	if err := os.RemoveAll(fresh); err != nil {
 		return err
@@ -94,11 +94,23 @@ func (c Config) create(fill func(dir string) error) error {
 		_ = os.RemoveAll(fresh)
 		return err
 	}
-	if err := errors.Join(private(fresh), os.RemoveAll(c.data())); err != nil {
+	if err := private(fresh); err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.kept()); keep && os.IsNotExist(err) {
+		_, _ = fmt.Fprintln(c.Log, "member: keeping the data that diverged as", c.kept())
+		if err := os.Rename(c.data(), c.kept()); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(c.data()); err != nil {
 		return err
 	}
 	return os.Rename(fresh, c.data())
 }
+
+// kept is where data is put aside that diverged.
+func (c Config) kept() string { return c.data() + ".diverged" }
 
 // private makes a data directory its owner's alone, if it is there: PostgreSQL does not start
 // with rights for others, and the kubelet gives such to the fsGroup when it mounts a volume.
