@@ -208,7 +208,7 @@ func (c *Container) clearGone(target helperapi.Target) (*helperapi.Report, error
 	report := &helperapi.Report{}
 	dir, err := c.open(false)
 	if err != nil {
-		return report, nil //nolint:nilerr // there is no agent directory
+		return report, nil // there is no agent directory
 	}
 	defer dir.Close()
 	if report.AgentsLeft, err = dir.ClearGone(target); err != nil {
