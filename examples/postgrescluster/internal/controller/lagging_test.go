@@ -159,7 +159,7 @@ func TestSecondFailoverKeepsAcknowledgedCommits(t *testing.T) {
 		}
 	}
 	w.losesPrimary()
-	w.until("db-1 follows db-2", func(s *v1.PostgresClusterStatus) bool { return gone })
+	w.until("db-1 follows db-2", func(_ *v1.PostgresClusterStatus) bool { return gone })
 	if primary := w.object.Status.Primary; primary != "db-2" {
 		t.Fatalf("the primary is %s, not db-2, which alone has the commit", primary)
 	}
