@@ -80,18 +80,37 @@ func observe(ctx context.Context, name, address, password string) (*server, erro
 		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	system, err := pglogrepl.IdentifySystem(ctx, conn.PgConn())
-	if err != nil {
-		return nil, err
+	for {
+		before, err := pglogrepl.IdentifySystem(ctx, conn.PgConn())
+		if err != nil {
+			return nil, err
+		}
+		s, err := observeOn(ctx, conn, before.Timeline)
+		if err != nil {
+			return nil, err
+		}
+		after, err := pglogrepl.IdentifySystem(ctx, conn.PgConn())
+		if err != nil {
+			return nil, err
+		}
+		// A standby that has followed to the next timeline meanwhile has WAL of that one: on the
+		// former, it would seem to have diverged.
+		if after.Timeline == before.Timeline {
+			return s, nil
+		}
 	}
-	s := &server{Flushed: map[string]pglogrepl.LSN{}, Timeline: system.Timeline}
+}
+
+// observeOn asks a member that is on a timeline.
+func observeOn(ctx context.Context, conn *pgx.Conn, number int32) (*server, error) {
+	s := &server{Flushed: map[string]pglogrepl.LSN{}, Timeline: number}
 	var streaming []string
 	var history string
-	if err := conn.QueryRow(ctx, fmt.Sprintf(observation, timeline.FileName(s.Timeline))).Scan(&s.History.LSN, &history, &s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
+	if err := conn.QueryRow(ctx, fmt.Sprintf(observation, timeline.FileName(number))).Scan(&s.History.LSN, &history, &s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
 		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &streaming, &s.BackupTime); err != nil {
 		return nil, err
 	}
-	s.History.Timeline, s.History.Ancestors = s.Timeline, timeline.Parse(history)
+	s.History.Timeline, s.History.Ancestors = number, timeline.Parse(history)
 	for _, standby := range streaming {
 		name, position, _ := strings.Cut(standby, " ")
 		lsn, err := pglogrepl.ParseLSN(position)
