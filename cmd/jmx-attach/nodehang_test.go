@@ -42,7 +42,7 @@ func await(t *testing.T, what string, is func() bool) {
 func TestNodeCheckHangs(t *testing.T) {
 	one, other := inPod(t), inPod(t)
 	startAgent(t, agentFlags...)
-	n := newNodeTalk(t, graceFor+"=100ms", checkFor+"=1h", hangsIn+"="+one.ContainerID)
+	n := newNodeTalk(t, checkFor+"=1h", hangsIn+"="+one.ContainerID)
 	var hung []*talk
 	for range maxChildrenOfOne {
 		hung = append(hung, n.asks(one))
