@@ -51,13 +51,26 @@ func endSessions() {
 				return
 			}
 			left = true
-			if handle, err := os.FindProcess(p.PID); err == nil {
-				_ = handle.Signal(syscall.SIGTERM) // it may have exited
-				_ = handle.Release()               // always returns nil
-			}
+			terminate(p)
 		})
 		if !left {
 			return
 		}
 	}
+}
+
+// terminate sends SIGTERM to a process, and to no successor with its PID: the node agent sees
+// all processes of the node. So the handle is opened before the check, and without a pidfd
+// (Linux 5.4, or a seccomp filter) nothing is sent: the process is then waited for only.
+func terminate(p jvm.Process) {
+	handle, err := os.FindProcess(p.PID)
+	if err != nil {
+		return // it has exited
+	}
+	defer func() { _ = handle.Release() }() // always returns nil
+	started, err := jvm.StartTime(p.PID)
+	if err != nil || started != p.StartTime || handle.WithHandle(func(uintptr) {}) != nil {
+		return
+	}
+	_ = handle.Signal(syscall.SIGTERM) // it may have exited
 }

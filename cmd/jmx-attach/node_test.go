@@ -169,11 +169,8 @@ func TestNodeSession(t *testing.T) {
 	startAgent(t, agentFlags...)
 	n := newNodeTalk(t)
 	hung := n.about(one)
-	pids := n.childrenOf()
-	if len(pids) != 1 {
-		t.Fatalf("the children are %v", pids)
-	}
-	if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
+	pid := n.child()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	hung.write(`{"id":1,"verb":"inspect","request":{}}` + "\n")
@@ -183,7 +180,7 @@ func TestNodeSession(t *testing.T) {
 		s.in.Close()
 		s.over()
 	}
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if err := hung.says(); err.Reason != reasonHelperKilled || !strings.Contains(err.Message, "signal 9") {
@@ -320,21 +317,14 @@ func TestNodeChildrenEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := newNodeTalk(t, graceFor+"=300ms")
 			s := n.about(one)
-			pids := n.childrenOf()
-			if len(pids) != 1 {
-				t.Fatalf("the children are %v", pids)
-			}
+			pid := n.child()
 			if tc.hangs {
-				if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
 				}
 			}
 			tc.leave(n, s)
-			for end := time.Now().Add(time.Minute); syscall.Kill(pids[0], 0) == nil; time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("the child does not end")
-				}
-			}
+			await(t, "the child has ended", func() bool { return syscall.Kill(pid, 0) != nil })
 		})
 	}
 }

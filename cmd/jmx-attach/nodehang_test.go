@@ -27,6 +27,16 @@ func (n *nodeTalk) asks(target helperapi.NodeTarget) *talk {
 	return n.begin(string(line))
 }
 
+// child returns the process of the only conversation.
+func (n *nodeTalk) child() int {
+	n.t.Helper()
+	pids := n.childrenOf()
+	if len(pids) != 1 {
+		n.t.Fatalf("the children are %v", pids)
+	}
+	return pids[0]
+}
+
 // await waits until something is the case.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
@@ -86,13 +96,10 @@ func TestNodeUnread(t *testing.T) {
 	startAgent(t, agentFlags...)
 	n := newNodeTalk(t, unreadFor+"=300ms")
 	s := n.about(one)
-	pids := n.childrenOf()
-	if len(pids) != 1 {
-		t.Fatalf("the children are %v", pids)
-	}
+	pid := n.child()
 	s.write(strings.Repeat(`{"id":1,"verb":"inspect","request":{}}`+"\n", 2000)) // an answer has more than 100 bytes
-	await(t, "more is said than is read", func() bool { return written(pids[0]) > mux.Window || syscall.Kill(pids[0], 0) != nil })
-	await(t, "the child is gone", func() bool { return syscall.Kill(pids[0], 0) != nil })
+	await(t, "more is said than is read", func() bool { return written(pid) > mux.Window || syscall.Kill(pid, 0) != nil })
+	await(t, "the child is gone", func() bool { return syscall.Kill(pid, 0) != nil })
 	<-s.in.(closer).Stream.Done()
 	if _, err := io.Copy(io.Discard, s.out); err == nil || !strings.Contains(err.Error(), "nobody reads") {
 		t.Errorf("got %v", err)
@@ -139,13 +146,10 @@ func TestNodeUnaskedChildEnds(t *testing.T) {
 	startAgent(t, agentFlags...)
 	n := newNodeTalk(t, graceFor+"=1h")
 	s := n.about(one)
-	pids := n.childrenOf()
-	if len(pids) != 1 {
-		t.Fatalf("the children are %v", pids)
-	}
-	if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
+	pid := n.child()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	s.in.(closer).Stream.Close("")
-	await(t, "the child is gone", func() bool { return syscall.Kill(pids[0], 0) != nil })
+	await(t, "the child is gone", func() bool { return syscall.Kill(pid, 0) != nil })
 }

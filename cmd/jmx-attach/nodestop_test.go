@@ -3,12 +3,14 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
@@ -54,4 +56,29 @@ func TestNodeStops(t *testing.T) {
 		t.Errorf("after %s, the agent ends with %v", time.Since(begin), err)
 	}
 	app.Unharmed()
+}
+
+// SIGTERM reaches the process that was found, and not a successor with its PID.
+func TestTerminate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		startedBefore uint64 // in ticks
+		want          syscall.Signal
+	}{
+		"the process":              {want: syscall.SIGTERM},
+		"a successor with its PID": {startedBefore: 1, want: syscall.SIGKILL},
+	} {
+		sleep := exec.Command("sleep", "3600")
+		if err := sleep.Start(); err != nil {
+			t.Fatal(err)
+		}
+		started, err := jvm.StartTime(sleep.Process.Pid)
+		if err == nil {
+			terminate(jvm.Process{PID: sleep.Process.Pid, StartTime: started - tc.startedBefore})
+		}
+		_ = sleep.Process.Kill() // the first of two fatal signals is the one that it ends by
+		_ = sleep.Wait()         // says the signal
+		if got := sleep.ProcessState.Sys().(syscall.WaitStatus).Signal(); err != nil || got != tc.want {
+			t.Errorf("%s: ended by %v (error %v), want %v", name, got, err, tc.want)
+		}
+	}
 }
