@@ -120,6 +120,7 @@ func TestNextStartEnvironment(t *testing.T) {
 	c := newNextStart(t)
 	c.allowing("exporter", nil)
 	added := "app: " + variable + "=" + option
+	wide := strings.Repeat("é", 16<<10+1) // two bytes each
 	c.eventuallyAdmits(added, plain)
 	for name, tc := range map[string]struct {
 		change func(*corev1.Container)
@@ -148,8 +149,10 @@ func TestNextStartEnvironment(t *testing.T) {
 		"envFrom and a value":      {func(c *corev1.Container) { envFrom(c); c.Env = variables(variable, "-Xmx1g") }, added + " -Xmx1g"},
 		"the longest value":        {func(c *corev1.Container) { c.Env = variables(variable, strings.Repeat("x", 32<<10)) }, added + " " + strings.Repeat("x", 32<<10)},
 		"a value that is too long": {func(c *corev1.Container) { c.Env = variables(variable, strings.Repeat("x", 32<<10+1)) }, "app: " + variable + "=" + strings.Repeat("x", 32<<10+1)},
-		"an image not observed":    {func(c *corev1.Container) { c.Image = "registry.example/app:2" }, ""},
-		"a name not observed":      {func(c *corev1.Container) { c.Name = "web" }, ""},
+		// The kernel limits a string of the environment in bytes (MAX_ARG_STRLEN, execve(2)).
+		"a value too long in bytes": {func(c *corev1.Container) { c.Env = variables(variable, wide) }, "app: " + variable + "=" + wide},
+		"an image not observed":     {func(c *corev1.Container) { c.Image = "registry.example/app:2" }, ""},
+		"a name not observed":       {func(c *corev1.Container) { c.Name = "web" }, ""},
 	} {
 		if got := env(c.mutated(plain(), func(p *corev1.Pod) { tc.change(&p.Spec.Containers[0]) })); got != tc.want {
 			t.Errorf("%s (-want +got):\n%s", name, cmp.Diff(tc.want, got))

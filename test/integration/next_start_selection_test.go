@@ -84,7 +84,11 @@ func TestNextStartSelection(t *testing.T) {
 		"a mirror pod": {pod: func(p *corev1.Pod) {
 			p.Spec.NodeName, p.Annotations = "node-1", map[string]string{corev1.MirrorPodAnnotationKey: "x"}
 		}},
-		"Windows":        {pod: func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }},
+		"Windows":                       {pod: func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }},
+		"Windows, by the node selector": {pod: func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "windows"} }},
+		"Linux, by the node selector": {
+			pod: func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "linux"} }, want: added,
+		},
 		"Linux":          {pod: func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Linux} }, want: added},
 		"mode Preflight": {exporter: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight }},
 		"not requested":  {exporter: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.AtNextStart = "" }},
