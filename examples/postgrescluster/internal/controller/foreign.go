@@ -60,7 +60,11 @@ func kindName(object client.Object) string {
 	return "Pod"
 }
 
-// nameTaken is that an object of a name that is needed belongs to somebody else.
+// nameTaken is that an object of a name that is needed belongs to somebody else. A claim may be
+// what a cluster left that was deleted with storage.whenDeleted Retain.
 func nameTaken(o client.Object) *statemachine.Outcome {
+	if _, is := o.(*corev1.PersistentVolumeClaim); is {
+		return fails(ReasonNameTaken, nil, "The PersistentVolumeClaim %s does not belong to this PostgresCluster, and may hold the only copy of the data of an earlier one. Choose another name; or copy what it holds, and remove it only then.", o.GetName())
+	}
 	return fails(ReasonNameTaken, nil, "The %s %s does not belong to this PostgresCluster. Delete it, or choose another name.", kindName(o), o.GetName())
 }

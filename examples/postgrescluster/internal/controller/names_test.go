@@ -84,7 +84,8 @@ func TestNameTaken(t *testing.T) {
 		w := newWorld(t, 1)
 		object := w.foreign("PersistentVolumeClaim", "db-0")
 		w.is("Planned", ReasonNameTaken)
-		if message := w.object.Status.Message; !strings.Contains(message, "PersistentVolumeClaim db-0") {
+		message := w.object.Status.Message
+		if !strings.Contains(message, "PersistentVolumeClaim db-0") || !strings.Contains(message, "only copy") || strings.Contains(message, "Delete") {
 			t.Errorf("it says %q", message)
 		}
 		w.unchanged(object)
