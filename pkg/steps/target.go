@@ -75,7 +75,7 @@ func (s *Situation) withoutNext(o statemachine.Outcome) statemachine.Outcome {
 		o.Message += " A node agent (config/node, with spec.transport Auto or Node) needs neither an exec into the pod nor an ephemeral container."
 	case !ExecCannot(o.Reason):
 	case s.Transport == v1alpha1.TransportExec:
-		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with the exporter's selector."
+		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy config/default, which may add them, or exclude the pod with the exporter's selector."
 	case way == v1alpha1.TransportExec:
 		o.Message += " Set spec.transport to Auto to use an ephemeral container, which executes nothing in this one."
 	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
