@@ -3,6 +3,7 @@
 package helper
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,12 +32,18 @@ var stockJar = sync.OnceValues(func() (string, error) {
 // stock returns the stock exporter's jar and the options to load it with.
 func stock(t *testing.T, port int32) (jar, options string) {
 	t.Helper()
-	jar, err := stockJar()
+	built, err := stockJar()
 	if err != nil {
 		t.Fatalf("agent/stock: %v", err)
 	}
-	config := filepath.Join(t.TempDir(), "stock.yaml")
-	if err := os.WriteFile(config, []byte(anyMBean), 0o644); err != nil {
+	content, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A container with a /tmp of its own does not see a checkout below /tmp.
+	dir := t.TempDir()
+	jar, config := filepath.Join(dir, filepath.Base(built)), filepath.Join(dir, "stock.yaml")
+	if err := errors.Join(os.WriteFile(jar, content, 0o644), os.WriteFile(config, []byte(anyMBean), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return jar, fmt.Sprintf("%d:%s", port, config)
