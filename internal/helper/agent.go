@@ -16,6 +16,11 @@ import (
 // checks every half second.
 const answerTimeout = 5 * time.Second
 
+// firstLook is how long an answer is waited for before a second look at it. An agent that has
+// just been loaded takes longer to read its configuration and to collect once, and each look
+// costs the JVM CPU, too.
+const firstLook = 20 * time.Millisecond
+
 // agentIn is the state of our agent in one JVM, as visible from outside.
 type agentIn struct {
 	process jvm.Process
@@ -70,7 +75,7 @@ func (a *agentIn) await(ctx context.Context, token string) error {
 	// expires says nothing about the JVM.
 	timeout, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	for interval := 5 * time.Millisecond; ; interval = min(2*interval, 100*time.Millisecond) {
+	for interval := firstLook; ; interval = min(2*interval, 100*time.Millisecond) {
 		if err := a.look(ctx); err != nil {
 			return err
 		}

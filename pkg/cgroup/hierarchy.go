@@ -9,7 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/pseudofs"
 )
+
+// maxFile limits what is read of a file, in bytes: the mounts of a node are the longest, some
+// for each container.
+const maxFile = 16 << 20
 
 // files is the directory under which proc and the hierarchies are mounted.
 type files string
@@ -68,6 +74,9 @@ type mount struct {
 // controller in one of them: the other one has none of the files.
 func parseMount(line, controller string) (m mount, ok bool) {
 	head, tail, found := strings.Cut(line, " - ")
+	if !strings.HasPrefix(tail, "cgroup") { // most mounts of a node
+		return mount{}, false
+	}
 	fields, source := strings.Fields(head), strings.Fields(tail)
 	if !found || len(fields) < 6 || len(source) < 3 {
 		return mount{}, false
@@ -92,6 +101,9 @@ func hasController(list, controller string) bool {
 // Unescape decodes the escapes of spaces, tabs, newlines and backslashes in
 // proc_pid_mountinfo(5).
 func Unescape(name string) string {
+	if !strings.Contains(name, `\`) {
+		return name
+	}
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(name)
 }
 
@@ -161,12 +173,11 @@ func (g group) read(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	const most = 1 << 20
-	content, err := io.ReadAll(io.LimitReader(f, most))
+	content, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	return string(content), err
 }
 
 func (fs files) read(names ...string) (string, error) {
-	content, err := os.ReadFile(filepath.Join(append([]string{string(fs)}, names...)...))
+	content, err := pseudofs.ReadFile(filepath.Join(append([]string{string(fs)}, names...)...), maxFile)
 	return string(content), err
 }

@@ -108,9 +108,9 @@ func TestIntrudersAreOfNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	scanned.Lock()
-	scanned.in, scanned.pids, scanned.at = in, []int{os.Getpid()}, time.Now().Add(time.Hour) // without the JVM
+	scanned.podUID, scanned.placed, scanned.at = pod.UID, nil, time.Now().Add(time.Hour) // without the JVM
 	scanned.Unlock()
-	t.Cleanup(func() { scanned.in = "" })
+	t.Cleanup(func() { scanned.podUID = "" })
 	if users, err := tmp.Intruders(in); err != nil || !slices.Equal(users, []int{nobody}) {
 		t.Errorf("intruders are %v, %v", users, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/pseudofs"
 )
 
 // ListeningPorts returns the TCP ports in state LISTEN in the network namespace of
@@ -47,12 +49,16 @@ func portsOf(all []listener) []int32 {
 	return slices.Compact(ports)
 }
 
+// maxSocketLine is more than the longest line of net/tcp and net/tcp6, in bytes: 150 and some 200
+// (tcp4_seq_show and get_tcp6_sock in the kernel).
+const maxSocketLine = 512
+
 func listeners(pid int) ([]listener, error) {
-	data, err := readProc(pid, "net/tcp")
+	data, err := pseudofs.ReadRecords(procPath(pid, "net/tcp"), maxSocketLine, limit)
 	if err != nil {
 		return nil, err
 	}
-	v6, _ := readProc(pid, "net/tcp6") // absent where the kernel has no IPv6
+	v6, _ := pseudofs.ReadRecords(procPath(pid, "net/tcp6"), maxSocketLine, limit) // absent where the kernel has no IPv6
 	return append(parseListening(data), parseListening(v6)...), nil
 }
 

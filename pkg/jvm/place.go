@@ -3,9 +3,11 @@
 package jvm
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
@@ -15,13 +17,21 @@ import (
 // it is in no container of a pod.
 func PlaceOf(pid int) (place cgroup.Place, ok bool) { return placeOf(pid, nodeGroups()) }
 
+// groupsOfNode are what nodeGroups found: an init does not leave its control groups.
+var groupsOfNode atomic.Pointer[string]
+
 // nodeGroups returns the control groups of process 1 of the node.
 func nodeGroups() string {
+	if known := groupsOfNode.Load(); known != nil {
+		return *known
+	}
 	groups, err := readProc(1, "cgroup")
 	if err != nil {
 		return ""
 	}
-	return string(groups)
+	text := string(groups)
+	groupsOfNode.Store(&text)
+	return text
 }
 
 func placeOf(pid int, node string) (place cgroup.Place, ok bool) {
@@ -32,8 +42,9 @@ func placeOf(pid int, node string) (place cgroup.Place, ok bool) {
 	return cgroup.PlaceOf(string(groups), node)
 }
 
-// Placed returns the processes in the containers of a pod, by their IDs.
+// Placed returns the processes in the containers of a pod, by their IDs, as they are now.
 func Placed(podUID string) (map[int]cgroup.Place, error) {
+	at := time.Now()
 	pids, err := processIDs()
 	if err != nil {
 		return nil, err
@@ -45,15 +56,16 @@ func Placed(podUID string) (map[int]cgroup.Place, error) {
 			placed[pid] = place
 		}
 	}
-	return placed, nil
+	scanned.Lock()
+	defer scanned.Unlock()
+	scanned.podUID, scanned.placed, scanned.at = podUID, placed, at
+	return maps.Clone(placed), nil
 }
 
 // contains reports whether process pid is in the container, which InPod made.
-func (c Container) contains(pid int) bool { return c.containsBelow(pid, nodeGroups()) }
-
-func (c Container) containsBelow(pid int, node string) bool {
+func (c Container) contains(pid int) bool {
 	podUID, id, _ := c.pod()
-	place, ok := placeOf(pid, node)
+	place, ok := placeOf(pid, nodeGroups())
 	return ok && place.PodUID == podUID && place.In(id) && !Entering(pid)
 }
 
@@ -74,41 +86,47 @@ func Entering(pid int) bool {
 // longer to start: see startAge.
 const scanAge = time.Second
 
-// scanned are the processes that were found in the last container: a node has thousands, of
-// which an operation would read the control groups several times.
+// scanned are the processes that were found in the last pod: a node has thousands, of which an
+// operation would read the control groups several times.
 var scanned struct {
 	sync.Mutex
-	in   Container
-	pids []int
-	at   time.Time
+	podUID string
+	placed map[int]cgroup.Place
+	at     time.Time
 }
 
 // pids returns the IDs of processes, ascending, among which are those of the container, if
 // they run.
 func (c Container) pids() ([]int, error) {
-	if !c.OnNode() {
+	podUID, _, onNode := c.pod()
+	if !onNode {
 		return processIDs()
 	}
 	scanned.Lock()
-	defer scanned.Unlock()
-	if scanned.in == c && time.Since(scanned.at) < scanAge {
-		return slices.Clone(scanned.pids), nil
+	var placed map[int]cgroup.Place
+	if scanned.podUID == podUID && time.Since(scanned.at) < scanAge {
+		placed = maps.Clone(scanned.placed)
 	}
-	at := time.Now()
-	pids, err := c.scan()
-	if len(pids) > 0 {
-		scanned.in, scanned.pids, scanned.at = c, slices.Clone(pids), at
+	scanned.Unlock()
+	if pids := c.among(placed); len(pids) > 0 {
+		return pids, nil
 	}
-	return pids, err
+	return c.scan()
 }
 
 // scan returns what pids does, of this moment, for what is sought in any process: only a JVM
 // takes its time to start.
 func (c Container) scan() ([]int, error) {
-	pids, err := processIDs()
-	if err != nil || !c.OnNode() {
-		return pids, err
+	podUID, _, onNode := c.pod()
+	if !onNode {
+		return processIDs()
 	}
-	node := nodeGroups()
-	return slices.DeleteFunc(pids, func(pid int) bool { return !c.containsBelow(pid, node) }), nil
+	placed, err := Placed(podUID)
+	return c.among(placed), err
+}
+
+// among returns the processes of a pod that are in the container, ascending.
+func (c Container) among(placed map[int]cgroup.Place) []int {
+	_, id, _ := c.pod()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(placed)), func(pid int) bool { return !placed[pid].In(id) || Entering(pid) })
 }

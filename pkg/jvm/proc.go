@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/pseudofs"
 )
 
 // limit bounds every file that is read whole from or through /proc, in bytes. It exceeds
@@ -30,12 +31,7 @@ func readBounded(f io.Reader) ([]byte, error) {
 
 // readProc reads a file of process pid.
 func readProc(pid int, name string) ([]byte, error) {
-	f, err := os.Open(procPath(pid, name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readBounded(f)
+	return pseudofs.ReadFile(procPath(pid, name), limit)
 }
 
 // StartTime returns the start time of process pid in clock ticks since boot. It returns

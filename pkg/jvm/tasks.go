@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pseudofs"
 )
 
 // neededTasks is how many tasks (processes and threads) the JVM's limits must leave before
@@ -75,10 +76,15 @@ func (p Process) TaskLimit() (limit int64, limited bool) {
 	return limit, limited && !p.exemptFromTaskLimit()
 }
 
-// userTasks returns TaskLimit, and how many tasks the user has, as far as they are visible.
+// userTasks returns TaskLimit, and how many tasks the user has, as far as they are visible, or
+// at most has: they are not counted where those of all users leave enough.
 func (p Process) userTasks() (tasks cgroup.Tasks, limited bool) {
 	if tasks.Limit, limited = p.TaskLimit(); !limited {
 		return tasks, false
+	}
+	if all, known := allTasks(); known && tasks.Limit-all >= neededTasks { // whoever they belong to
+		tasks.Used = all
+		return tasks, true
 	}
 	data, err := readProc(p.PID, "status")
 	if err != nil {
@@ -90,6 +96,27 @@ func (p Process) userTasks() (tasks cgroup.Tasks, limited bool) {
 	}
 	tasks.Used, err = tasksOfUser(s.realUID)
 	return tasks, err == nil
+}
+
+// allTasks returns how many tasks there are on the node, also those that are not visible here:
+// the fourth field of proc_loadavg(5) is <running>/<all>. A sandbox may have its own file.
+func allTasks() (n int64, known bool) {
+	data, err := pseudofs.ReadFile("/proc/loadavg", limit)
+	if err != nil {
+		return 0, false
+	}
+	return parseAllTasks(string(data))
+}
+
+// parseAllTasks parses proc_loadavg(5). No task at all, as gVisor says, is not known.
+func parseAllTasks(loadavg string) (n int64, known bool) {
+	fields := strings.Fields(loadavg)
+	if len(fields) < 4 {
+		return 0, false
+	}
+	_, all, _ := strings.Cut(fields[3], "/")
+	n, err := strconv.ParseInt(all, 10, 64)
+	return n, err == nil && n > 0
 }
 
 // taskLimit parses the soft limit "Max processes" of proc_pid_limits(5).

@@ -9,6 +9,21 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
+// No user has more tasks than the node has.
+func TestAllTasks(t *testing.T) {
+	for loadavg, want := range map[string]int64{
+		"0.20 0.18 0.12 1/80 11206\n": 80, "0.00 0.00 0.00 0/0 0\n": 0, "": 0, "0.20 0.18 0.12 1 11206": 0, "0.20 0.18 0.12 1/x 11206": 0,
+	} {
+		if n, known := parseAllTasks(loadavg); n != want || known != (want > 0) {
+			t.Errorf("%q: got %d, %t, want %d", loadavg, n, known, want)
+		}
+	}
+	used, err := tasksOfUser(0)
+	if all, known := allTasks(); !known || err != nil || all < used {
+		t.Errorf("there are %d tasks, of which %d are root's, %v", all, used, err)
+	}
+}
+
 // HotSpot exits if it cannot start its attach listener's thread, so a JVM with few threads
 // left is not signaled. Once the listener runs, no thread is needed.
 func TestFewThreads(t *testing.T) {

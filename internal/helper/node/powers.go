@@ -5,7 +5,6 @@ package node
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/power"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pseudofs"
 )
 
 // Containers choose their number of mounts, up to 100 000 in each namespace (sysctl
@@ -259,12 +259,7 @@ func (proc Proc) path(pid int, name string) string {
 
 // read reads a file of a process, of at most limit bytes.
 func (proc Proc) read(pid int, name string, limit int) (string, error) {
-	f, err := os.Open(proc.path(pid, name))
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	content, err := pseudofs.ReadFile(proc.path(pid, name), limit+1)
 	if len(content) > limit {
 		return "", fmt.Errorf("%s of process %d: %w: %d bytes", name, pid, errLong, limit)
 	}
