@@ -40,6 +40,7 @@ var elsewhere = []struct {
 	{"docs/metrics.md", "create token prometheus", "needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
 	{"docs/next-start.md", "delete mutatingadmissionpolicy", "takes a policy from another feature", "test/integration TestNextStartWithoutPolicy"},
 	{"docs/node-agent.md", "label --overwrite namespace", "changes the namespace of the operator", "test/e2e TestDemoByNode"},
+	{"docs/node-agent.md", "daemonset,networkpolicy,serviceaccount", "removes what the operator reaches the pods through", ""},
 	{"docs/operations.md", "delete -k config/default", "removes the operator", "test/e2e TestUndeployed"},
 	{"docs/preflight.md", "example-preflight", "needs an exporter with this mode", "test/e2e TestPreflight"},
 	{"docs/scale.md", "--set shards=2", "needs a release to upgrade", "test/e2e TestChart"},
