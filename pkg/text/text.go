@@ -44,8 +44,12 @@ func Cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:max(0, limit-len(ellipsis))], "") + ellipsis
 }
 
+// NoteLimit is how long the API server lets the note of an Event be, in bytes (ValidateEvent in
+// the validation of events.k8s.io).
+const NoteLimit = 1024
+
 // Note returns what the API server takes of s as the note of an Event.
-func Note(s string) string { return Cut(s, 1024) }
+func Note(s string) string { return Cut(s, NoteLimit) }
 
 // Line returns the first line of s, without the period at its end, cut to limit
 // bytes.

@@ -50,6 +50,9 @@ func TestProblemLogs(t *testing.T) {
 	if diff := cmp.Diff(first, logs()); diff != "" {
 		t.Errorf("logs in the status (-want +got):\n%s", diff)
 	}
+	if events := o.events.with("CrashLoopBackOff"); len(events) != 2 || !strings.HasSuffix(events[1].Note, "the end of its log:\n"+first[1]) {
+		t.Errorf("Events: got %+v, want one for the problem, and one with the log of the failed instance", events)
+	}
 	o.did()
 	if diff := cmp.Diff(first, logs()); diff != "" || o.count() > 0 {
 		t.Errorf("without a restart: effects %q, logs (-want +got):\n%s", o.did(), diff)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -237,6 +238,51 @@ type announced []string
 
 func (e *announced) Eventf(_, related runtime.Object, eventType, reason, action, note string, args ...any) {
 	*e = append(*e, fmt.Sprintf("%s %s %s %s: %s", eventType, reason, action, related.(*corev1.Pod).Name, fmt.Sprintf(note, args...)))
+}
+
+// The end of the failed instance's log is an Event of its own, once for each problem, when it
+// is known.
+func TestAnnounceLog(t *testing.T) {
+	entry := func(reason, log, previous string) []v1alpha1.ProblemPod {
+		return []v1alpha1.ProblemPod{{Pod: "a", UID: "a", Container: "app", Reason: reason, Log: log, PreviousLog: previous}}
+	}
+	for name, tc := range map[string]struct {
+		before, after []v1alpha1.ProblemPod
+		want          []string
+	}{
+		"it waits for its restart":      {entry(crashLoop, "", ""), entry(crashLoop, "out", ""), []string{"Pod a, container app, the end of its log:\nout"}},
+		"it runs again":                 {entry(crashLoop, "", ""), entry(crashLoop, "starting", "out"), []string{"Pod a, container app, the end of its log:\nout"}},
+		"with the problem":              {nil, entry(crashLoop, "out", ""), []string{"Pod a, container app: CrashLoopBackOff", "Pod a, container app, the end of its log:\nout"}},
+		"another problem, the same log": {entry("Error", "out", ""), entry(crashLoop, "out", ""), []string{"Pod a, container app: CrashLoopBackOff"}},
+		"the next restart":              {entry(crashLoop, "out", ""), entry(crashLoop, "out again", ""), nil},
+		"none":                          {entry(crashLoop, "", ""), entry(crashLoop, "", ""), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got announced
+			Announce(&got, exporter(), tc.before, tc.after)
+			for i := range got {
+				_, got[i], _ = strings.Cut(got[i], " a: ")
+			}
+			if diff := cmp.Diff(announced(tc.want), got); diff != "" {
+				t.Errorf("Events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An Event holds 1024 characters: the last lines that fit are there, or the end of the last one.
+func TestAnnounceLongLog(t *testing.T) {
+	const line, last = "\tat com.example.Main.main(Main.java:1)\n", "Caused by: 100% out of ü"
+	for log, want := range map[string]string{
+		strings.Repeat(line, 100) + last: "the end of its log:\n" + line,
+		strings.Repeat("ü", 4000) + last: "the end of its log:\nü",
+	} {
+		var got announced
+		Announce(&got, exporter(), nil, []v1alpha1.ProblemPod{{Pod: "a", Container: "app", Reason: crashLoop, Log: log}})
+		if note := got[len(got)-1]; len(note) < 900 || len(note) > 1024+len("Warning CrashLoopBackOff ReadLog a: ") || !strings.Contains(note, want) || !strings.HasSuffix(note, last) || !utf8.ValidString(note) {
+			t.Errorf("got %d bytes: %q", len(note), note)
+		}
+	}
 }
 
 func TestAnnounce(t *testing.T) {
