@@ -88,7 +88,7 @@ func (s *Situation) preflighting() bool {
 }
 
 // takeNext records the transport that takes the place of one that failed for the reason. A
-// refusal of the node agent is remembered whatever follows.
+// refusal of the node agent is remembered whatever follows, until there is another agent.
 func (s *Situation) takeNext(entry *v1alpha1.InspectedContainer, next v1alpha1.Transport, reason string) {
 	if nodeCannot(reason) {
 		if s.withoutNode == nil {
@@ -96,8 +96,11 @@ func (s *Situation) takeNext(entry *v1alpha1.InspectedContainer, next v1alpha1.T
 		}
 		s.withoutNode[entry.Name] = true
 	}
-	if entry.TransportReason != v1alpha1.ReasonNodeAgentRefused {
-		entry.TransportReason = reason
+	if !s.refusedBefore(entry) {
+		entry.TransportReason, entry.NodeAgentUID = reason, ""
+	}
+	if reason == v1alpha1.ReasonNodeAgentRefused {
+		entry.NodeAgentUID = s.NodeAgent.UID
 	}
 	entry.Transport = next
 }
@@ -113,7 +116,7 @@ func (s *Situation) noteWay(at transport.Container) {
 	if entry.Transport == v1alpha1.TransportNode && s.transport() == v1alpha1.TransportAuto { // its agent went
 		why = v1alpha1.ReasonNodeAgentMissing
 	}
-	entry.Transport, entry.TransportReason = at.Transport, why
+	entry.Transport, entry.TransportReason, entry.NodeAgentUID = at.Transport, why, ""
 }
 
 // hasAgent reports whether a container may have an agent of the operator, or files of one.

@@ -17,7 +17,8 @@ const byNode, byExec = " Node", " Exec"
 
 var (
 	agentReady   = NodeAgent{Ready: true, UID: "agent"}
-	agentAwaited = NodeAgent{Awaited: true}
+	agentAwaited = NodeAgent{Awaited: true, UID: "agent"} // the same, restarted
+	agentNext    = NodeAgent{Ready: true, UID: "next"}
 )
 
 // recorded is what a record says of how a container is reached.
@@ -82,6 +83,9 @@ func TestWays(t *testing.T) {
 			if tc.before != (recorded{}) {
 				entry := s.InspectedOrNew(pod.Running(s.Pod)[0])
 				entry.Transport, entry.TransportReason = tc.before.Transport, tc.before.Reason
+				if tc.before.Reason == v1alpha1.ReasonNodeAgentRefused {
+					entry.NodeAgentUID = agentReady.UID
+				}
 			}
 			helper := &byTransport{answers: tc.answers}
 			s.Helper = helper
@@ -105,7 +109,7 @@ func TestWays(t *testing.T) {
 func TestRefusalOfNodeAgentEnds(t *testing.T) {
 	s := aSituation(aProcess("a", 0)).inspectedWell()
 	entry := s.Inspected("a")
-	entry.Transport, entry.TransportReason = v1alpha1.TransportExec, v1alpha1.ReasonNodeAgentRefused
+	entry.Transport, entry.TransportReason, entry.NodeAgentUID = v1alpha1.TransportExec, v1alpha1.ReasonNodeAgentRefused, agentReady.UID
 	s.NodeAgent = agentReady
 	if got := s.at("a").Transport; got != v1alpha1.TransportExec {
 		t.Errorf("transport of the container that was refused: got %q, want Exec", got)

@@ -166,6 +166,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: nodeAgentUID
+      type:
+        namedType: io.k8s.apimachinery.pkg.types.UID
     - name: provenRevision
       type:
         scalar: string
