@@ -132,8 +132,28 @@ func TestRefusalIsOfOneNodeAgent(t *testing.T) {
 			}
 		})
 	}
-	if !AwaitsNodeAgent(v1alpha1.ReasonNodeAgentRefused) {
-		t.Error("a pod that an agent refused is not visited when the next one is ready")
+	for _, reason := range []string{v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentUndecided} {
+		if !AwaitsNodeAgent(reason) {
+			t.Errorf("a pod with %s is not visited when the next agent is ready", reason)
+		}
+	}
+}
+
+// Where the node agent alone is asked for and cannot tell whether it may serve a container, it
+// is asked again with backoff: that is no property of the container.
+func TestUndecidedIsRetried(t *testing.T) {
+	s := aSituation()
+	s.runs("a")
+	s.NodeAgent, s.Exporter.Spec.Transport = agentReady, v1alpha1.TransportNode
+	s.Helper = &byTransport{answers: map[string]func() (*helperapi.Report, error){"a" + byNode: says(v1alpha1.ReasonNodeAgentUndecided)}}
+	(FindJava{s.Tools}).Ensure(t.Context(), s.Situation)
+	entry := s.Inspected("a")
+	if entry.Attempt == nil || entry.Attempt.NextTime == nil || s.inspectionDue() {
+		t.Fatalf("after the first try: attempt %+v, due %t; want a later one", entry.Attempt, s.inspectionDue())
+	}
+	s.Now = *entry.Attempt.NextTime
+	if !s.inspectionDue() {
+		t.Error("it is not due when its time has come")
 	}
 }
 

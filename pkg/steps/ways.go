@@ -31,7 +31,8 @@ var ways = []way{
 // as Situation.wayTo chooses it.
 func nodeCannot(reason string) bool {
 	return slices.Contains([]string{
-		v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonExecForbidden, v1alpha1.ReasonExecRefused,
+		v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentUndecided, v1alpha1.ReasonNodeAgentMissing,
+		v1alpha1.ReasonExecForbidden, v1alpha1.ReasonExecRefused,
 	}, reason)
 }
 
@@ -45,7 +46,7 @@ func ExecCannot(reason string) bool {
 // AwaitsNodeAgent reports whether a node agent that becomes ready may end this reason.
 func AwaitsNodeAgent(reason string) bool {
 	return ExecCannot(reason) || nodeHelps(reason) || slices.Contains([]string{
-		v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentRefused,
+		v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentUndecided,
 	}, reason)
 }
 

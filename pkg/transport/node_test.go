@@ -104,6 +104,7 @@ func TestNodeSessionBreaksOff(t *testing.T) {
 		says string
 	}{
 		"the agent refuses":              {refuses("NodeAgentRefused", "The container is privileged."), true, v1alpha1.ReasonNodeAgentRefused, "The container is privileged."},
+		"the agent cannot tell":          {dies(&helperapi.Error{Reason: helperapi.ReasonNodeAgentRefused, Message: "No capability.", Unsettled: true}), true, v1alpha1.ReasonNodeAgentUndecided, "No capability."},
 		"the agent fails without reason": {refuses("x-8f3a", "oh\nno"), true, v1alpha1.ReasonHelperFailed, "oh"},
 		"no helper":                      {acts(prints("hello\n"), hangs), true, v1alpha1.ReasonHelperFailed, "its image"},
 		"the helper ends at once":        {dies(nil), true, v1alpha1.ReasonHelperFailed, "exited before it answered"},
