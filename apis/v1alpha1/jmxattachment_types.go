@@ -197,8 +197,8 @@ type InspectedContainer struct {
 	// +kubebuilder:validation:MaxLength=64
 	TransportReason string `json:"transportReason,omitempty"`
 	// nodeAgentUID is the UID of the pod of the node agent that transportReason is about, if
-	// that is NodeAgentRefused. This node agent is not asked again about this instance of
-	// the container; the next one on the node is.
+	// it refused the container, or failed repeatedly. A node agent that refused is not asked
+	// again about this instance of the container; the next one on the node is.
 	// +optional
 	NodeAgentUID types.UID `json:"nodeAgentUID,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral

@@ -54,6 +54,31 @@ func agentNotResponding(err error) *Error {
 // errNotReached is in the error of a session that did not get as far as its container.
 var errNotReached = errors.New("the container was not reached")
 
+// ErrNotOpened is in the cause of the *Error with which Node.Open fails if the node agent, or the
+// way to it, has failed before the agent served the container: nothing was executed in that.
+var ErrNotOpened = errors.New("the node agent opened no session")
+
+// notOpened adds ErrNotOpened to the failure of Node.Open if it is the agent's.
+func notOpened(err error) error {
+	known, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	switch known.Reason {
+	case v1alpha1.ReasonExecFailed, v1alpha1.ReasonHelperFailed, v1alpha1.ReasonHelperKilled, v1alpha1.ReasonNodeAgentPending:
+	case v1alpha1.ReasonContainerNotResponding:
+		if !errors.Is(err, errNotReached) {
+			return err
+		}
+	default:
+		return err
+	}
+	if known.Err == nil {
+		return &Error{known.Reason, known.Message, ErrNotOpened}
+	}
+	return &Error{known.Reason, known.Message, fmt.Errorf("%w: %w", ErrNotOpened, known.Err)}
+}
+
 // classifyConversation converts the failure of a conversation through a node agent into an
 // *Error. What classify says would be about an exec into the container.
 func classifyConversation(err error) error {

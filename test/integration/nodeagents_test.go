@@ -23,6 +23,8 @@ type nodeAgents struct {
 	nodes map[string]steps.NodeAgent
 	// refuses are the containers that they do not serve, by pod.
 	refuses map[types.UID]bool
+	// fails is the reason why they fail, before they serve any container; empty if they do not.
+	fails string
 }
 
 // Agent implements attachment.NodeAgents.
@@ -41,6 +43,8 @@ func (a *nodeAgents) run(ctx context.Context, o *operator, in transport.Containe
 		return nil, fault(v1alpha1.ReasonNodeAgentPending)
 	case !agent.Ready:
 		return nil, fault(v1alpha1.ReasonNodeAgentMissing)
+	case a.fails != "":
+		return nil, &transport.Error{Reason: a.fails, Message: "No session.", Err: transport.ErrNotOpened}
 	case a.refuses[in.PodUID]:
 		return nil, fault(v1alpha1.ReasonNodeAgentRefused)
 	}
@@ -103,6 +107,42 @@ func TestNodeAgents(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("transports (-want +got):\n%s", diff)
+	}
+}
+
+// A node agent that is ready, but fails before it serves a container, keeps no pod from being
+// attached to that exec reaches. Others wait for it, and get no ephemeral container meanwhile: the
+// next agent serves them.
+func TestNodeAgentFails(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{v1alpha1.ReasonExecFailed, v1alpha1.ReasonNodeAgentPending} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			f := &fleet{cluster: withNodeAgents(t)}
+			f.o = f.operate()
+			f.nodeAgents.fails = reason
+			f.pods = []*corev1.Pod{f.run(aPod("app-0")), f.run(aPod("app-1").withoutShell())}
+			f.configure(rules)
+			f.exporter = f.export("exporter")
+			f.o.settle()
+			f.expect("it has failed once", "Discovered "+reason, "Discovered "+reason)
+			f.o.tire()
+			f.expect("it has failed repeatedly", isAnnotated, "Discovered "+reason)
+			if got, want := f.by(f.pods[0]), "Exec "+reason; got != want {
+				t.Errorf("transport: got %q, want %q", got, want)
+			}
+			f.nodeAgents.fails = ""
+			f.nodeAgents.nodes["node-1"] = steps.NodeAgent{Ready: true, UID: "next"}
+			f.o.round()
+			f.o.settle()
+			f.expect("the next one is ready", isAnnotated, isAnnotated)
+			for i, want := range []string{"Exec " + reason, "Node "} {
+				get(t, f.pods[i])
+				if got := f.by(f.pods[i]); got != want || len(f.pods[i].Spec.EphemeralContainers) > 0 || f.jvm(f.pods[i]).Loads != 1 {
+					t.Errorf("pod %d: %d loads by %q, and %d ephemeral containers; want one by %q, and none", i, f.jvm(f.pods[i]).Loads, got, len(f.pods[i].Spec.EphemeralContainers), want)
+				}
+			}
+		})
 	}
 }
 

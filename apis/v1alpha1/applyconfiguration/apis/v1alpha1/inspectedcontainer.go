@@ -33,8 +33,8 @@ type InspectedContainerApplyConfiguration struct {
 	// the reason why that could not reach the container.
 	TransportReason *string `json:"transportReason,omitempty"`
 	// nodeAgentUID is the UID of the pod of the node agent that transportReason is about, if
-	// that is NodeAgentRefused. This node agent is not asked again about this instance of
-	// the container; the next one on the node is.
+	// it refused the container, or failed repeatedly. A node agent that refused is not asked
+	// again about this instance of the container; the next one on the node is.
 	NodeAgentUID *types.UID `json:"nodeAgentUID,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
 	// container first ran as a different one.
