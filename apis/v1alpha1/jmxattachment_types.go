@@ -201,6 +201,11 @@ type InspectedContainer struct {
 	// again about this instance of the container; the next one on the node is.
 	// +optional
 	NodeAgentUID types.UID `json:"nodeAgentUID,omitempty"`
+	// reachedByExec reports whether exec has led to an agent in this instance of the
+	// container, although another transport is used now, or was before. No ephemeral
+	// container is added to reach that agent.
+	// +optional
+	ReachedByExec bool `json:"reachedByExec,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
 	// container first ran as a different one.
 	// +optional

@@ -54,6 +54,7 @@ func (s *Situation) reach(at transport.Container, mayChangePod bool, do func(tra
 		err := do(at)
 		if err == nil {
 			s.noteWay(at)
+			s.noteExec(at)
 			return at, nil
 		}
 		if s.givesUpNode(at, err) {
@@ -82,7 +83,7 @@ func (s *Situation) nextWay(at transport.Container, err error, mayChangePod bool
 	}
 	next := ways[i+1]
 	entry := s.InspectedOrNew(pod.Container{Name: at.Name, ID: at.ID})
-	led := entry.TransportReason == "" && (entry.Transport == "" || entry.Transport == taken)
+	led := entry.ReachedByExec || entry.TransportReason == "" && (entry.Transport == "" || entry.Transport == taken)
 	if next.changesPod && (!mayChangePod || led || !s.hasAgent(at.ID) || s.preflighting() || s.awaitsRelease(entry)) {
 		return ""
 	}
@@ -128,11 +129,29 @@ func (s *Situation) noteWay(at transport.Container) {
 	if entry == nil || entry.ContainerID != at.ID || at.Transport == "" || entry.Transport == at.Transport {
 		return
 	}
+	if isExec(entry.Transport) && entry.TransportReason == "" && !ExecCannot(entry.Reason) && s.hasAgent(at.ID) {
+		entry.ReachedByExec = true
+	}
 	why := ""
 	if entry.Transport == v1alpha1.TransportNode && s.transport() == v1alpha1.TransportAuto { // its agent went
 		why = v1alpha1.ReasonNodeAgentMissing
 	}
 	entry.Transport, entry.TransportReason, entry.NodeAgentUID = at.Transport, why, ""
+}
+
+// noteExec records that exec has reached a container with an agent in place of the node agent. Of
+// exec as the first choice, noteWay records it when another transport takes its place: until then,
+// the record needs no field for it.
+func (s *Situation) noteExec(at transport.Container) {
+	entry := s.Inspected(at.Name)
+	if entry != nil && entry.ContainerID == at.ID && isExec(at.Transport) && entry.TransportReason != "" && s.hasAgent(at.ID) {
+		entry.ReachedByExec = true
+	}
+}
+
+// isExec reports whether a transport is exec, which is the one of an empty record, too.
+func isExec(transport v1alpha1.Transport) bool {
+	return cmp.Or(transport, v1alpha1.TransportExec) == v1alpha1.TransportExec
 }
 
 // hasAgent reports whether a container may have an agent of the operator, or files of one.

@@ -186,7 +186,6 @@ func TestMovesBetweenTransports(t *testing.T) {
 		what    string
 		asked   v1alpha1.Transport
 		agent   bool
-		noShell bool
 		refuses bool
 		want    string
 	}{
@@ -194,8 +193,8 @@ func TestMovesBetweenTransports(t *testing.T) {
 		{what: "it goes", asked: auto, want: "Exec NodeAgentMissing"},
 		{what: "an ephemeral container is asked for", asked: throughDoor, want: "EphemeralContainer "},
 		{what: "a node agent comes, and the choice is left", asked: auto, agent: true, want: "Node "},
-		{what: "it goes, and there is no shell", asked: auto, noShell: true, want: "EphemeralContainer NoShell"},
-		{what: "it comes again", asked: auto, agent: true, noShell: true, want: "Node "},
+		{what: "it goes again", asked: auto, want: "Exec NodeAgentMissing"},
+		{what: "it comes again", asked: auto, agent: true, want: "Node "},
 		{what: "exec is asked for", asked: exec, agent: true, want: "Exec "},
 		{what: "the node agent is asked for", asked: node, agent: true, want: "Node "},
 		{what: "it refuses, and the choice is left", asked: auto, agent: true, refuses: true, want: "Exec NodeAgentRefused"},
@@ -205,8 +204,6 @@ func TestMovesBetweenTransports(t *testing.T) {
 			f.nodeAgents.nodes["node-1"] = agent
 		}
 		f.nodeAgents.refuses[pod.UID] = step.refuses
-		scripted := f.container(pod)
-		f.containers.Locked(func() { scripted.NoShell = step.noShell })
 		change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = step.asked })
 		before := f.attachment(pod).Status.Processes[0].ConfigSHA256
 		f.configure(fmt.Sprintf("# %d\n%s", i, rules))
@@ -229,5 +226,46 @@ func TestMovesBetweenTransports(t *testing.T) {
 	f.o.tire()
 	if a := f.attachment(pod); a != nil || f.jvm(pod).Unloads != 1 || f.jvm(pod).Running() {
 		t.Errorf("after the detach: record %v, %d unloads, want none and 1", a, f.jvm(pod).Unloads)
+	}
+}
+
+// An agent in a container without a shell is reached through an ephemeral container while there is
+// no node agent. Where exec has led to the agent once, none is added, whichever transport was taken
+// since.
+func TestMovesWithoutShell(t *testing.T) {
+	t.Parallel()
+	f := &fleet{cluster: withNodeAgents(t)}
+	f.o = f.operate()
+	agent := f.nodeAgents.nodes["node-1"]
+	f.nodeAgents.nodes["node-1"] = steps.NodeAgent{}
+	served := f.run(aPod("app-0"))
+	f.pods = []*corev1.Pod{served}
+	f.exporter = f.export("exporter")
+	f.o.settle()
+	f.o.tire()
+	f.nodeAgents.nodes["node-1"] = agent
+	f.pods = append(f.pods, f.run(aPod("app-1").withoutShell()))
+	f.configure("# 1\n" + rules)
+	f.o.settle()
+	f.o.tire()
+	f.expect("there is a node agent", isAnnotated, isAnnotated)
+	scripted := f.container(served)
+	f.containers.Locked(func() { scripted.NoShell = true })
+	f.nodeAgents.nodes["node-1"] = steps.NodeAgent{}
+	f.configure("# 2\n" + rules)
+	f.o.settle()
+	f.o.tire()
+	f.nodeAgents.nodes["node-1"] = agent
+	f.o.settle()
+	f.o.tire()
+	f.expect("it went, and came again", isAnnotated, isAnnotated)
+	for i, want := range []int{0, 1} {
+		get(t, f.pods[i])
+		if got := len(f.pods[i].Spec.EphemeralContainers); got != want || f.jvm(f.pods[i]).Loads != 1 {
+			t.Errorf("pod %d: got %d ephemeral containers and %d loads, want %d and 1", i, got, f.jvm(f.pods[i]).Loads, want)
+		}
+		if p := f.attachment(f.pods[i]).Status.Processes[0]; f.jvm(f.pods[i]).Mark.ConfigSHA256 != p.ConfigSHA256 {
+			t.Errorf("pod %d: the JVM does not serve the last configuration", i)
+		}
 	}
 }

@@ -172,6 +172,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: provenRevision
       type:
         scalar: string
+    - name: reachedByExec
+      type:
+        scalar: boolean
     - name: ready
       type:
         scalar: boolean

@@ -36,6 +36,10 @@ type InspectedContainerApplyConfiguration struct {
 	// it refused the container, or failed repeatedly. A node agent that refused is not asked
 	// again about this instance of the container; the next one on the node is.
 	NodeAgentUID *types.UID `json:"nodeAgentUID,omitempty"`
+	// reachedByExec reports whether exec has led to an agent in this instance of the
+	// container, although another transport is used now, or was before. No ephemeral
+	// container is added to reach that agent.
+	ReachedByExec *bool `json:"reachedByExec,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
 	// container first ran as a different one.
 	User *string `json:"user,omitempty"`
@@ -120,6 +124,14 @@ func (b *InspectedContainerApplyConfiguration) WithTransportReason(value string)
 // If called multiple times, the NodeAgentUID field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithNodeAgentUID(value types.UID) *InspectedContainerApplyConfiguration {
 	b.NodeAgentUID = &value
+	return b
+}
+
+// WithReachedByExec sets the ReachedByExec field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ReachedByExec field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithReachedByExec(value bool) *InspectedContainerApplyConfiguration {
+	b.ReachedByExec = &value
 	return b
 }
 
