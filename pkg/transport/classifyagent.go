@@ -35,9 +35,9 @@ func classifyAgent(err error, stderr string, begun bool) error {
 	case apierrors.IsNotFound(err):
 		return &Error{v1alpha1.ReasonNodeAgentPending, "The node agent's pod is gone; waiting for the next one.", err}
 	case rbacDenied.MatchString(err.Error()):
-		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into its node agents: it needs create on pods/exec in its own namespace.", err}
+		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into its node agents: it needs get and create on pods/exec in its own namespace. Apply config/node (the chart's node.enabled), whose Role jmx-exporter-operator-node grants both.", err}
 	case denied(err):
-		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec into the node agent: " + text.Denial(err) + ".", err}
+		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec into the node agent: " + text.Denial(err) + ". If it is one of the operator's own, apply config/node of the operator's release, whose policies admit it; else exempt the operator's service account in its own namespace.", err}
 	case exitCode(err) >= 0:
 		return &Error{v1alpha1.ReasonHelperFailed, "The session in the node agent failed" + says + ".", err}
 	case errors.As(err, &status):
