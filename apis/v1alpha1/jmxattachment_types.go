@@ -192,11 +192,20 @@ type InspectedContainer struct {
 	// +optional
 	Transport Transport `json:"transport,omitempty"`
 	// transportReason is why Auto chose this transport and not the one that it prefers:
-	// the reason why that could not reach the container. A node agent that refused the
-	// container is not asked again about this instance of it.
+	// the reason why that could not reach the container.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TransportReason string `json:"transportReason,omitempty"`
+	// nodeAgentUID is the UID of the pod of the node agent that transportReason is about, if
+	// it refused the container, or failed repeatedly. A node agent that refused is not asked
+	// again about this instance of the container; the next one on the node is.
+	// +optional
+	NodeAgentUID types.UID `json:"nodeAgentUID,omitempty"`
+	// reachedByExec reports whether exec has led to an agent in this instance of the
+	// container, although another transport is used now, or was before. No ephemeral
+	// container is added to reach that agent.
+	// +optional
+	ReachedByExec bool `json:"reachedByExec,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
 	// container first ran as a different one.
 	// +optional

@@ -78,6 +78,7 @@ var classes = map[string]ReasonClass{
 	ReasonExecFailed:              ClassFailing,
 	ReasonDoorForbidden:           ClassFailing,
 	ReasonDoorRefused:             ClassFailing,
+	ReasonNodeAgentUndecided:      ClassFailing,
 	ReasonContainerNotResponding:  ClassFailing,
 	ReasonExecTimeout:             ClassFailing,
 	ReasonAnnotationRefused:       ClassFailing,

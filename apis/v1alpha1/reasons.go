@@ -65,6 +65,9 @@ const (
 	// ReasonNodeAgentRefused surfaces when the node agent does not serve the container: it
 	// has power over the node, or is the node agent's own.
 	ReasonNodeAgentRefused = "NodeAgentRefused"
+	// ReasonNodeAgentUndecided surfaces when the node agent cannot determine whether it may
+	// serve the container: it lacks a right, or the container has too many mounts.
+	ReasonNodeAgentUndecided = "NodeAgentUndecided"
 	// ReasonHelperNotExecutable surfaces when /tmp is mounted noexec, or there is no
 	// helper for the node's CPU.
 	ReasonHelperNotExecutable = "HelperNotExecutable"

@@ -38,6 +38,16 @@ var ofNode = []mutant{
 		named{"internal/helper", "TestNodeUsers"},
 	},
 	{
+		"a node agent is given up only for what executed nothing in the container",
+		"pkg/steps/agentfails.go", "|| !errors.Is(err, transport.ErrNotOpened) {", "|| errors.Is(err, nil) {",
+		named{"pkg/steps", "TestNodeAgentIsKept"},
+	},
+	{
+		"no ephemeral container is added where exec has led to the agent",
+		"pkg/steps/reach.go", "led := entry.ReachedByExec || ", "led := ",
+		named{"pkg/steps", "TestExecHasLed"},
+	},
+	{
 		"a thread that acts as a JVM's user has CAP_SYS_PTRACE only if the kernel demands it",
 		"pkg/jvm/user.go", "MayTrace() && p.hidden()", "MayTrace()",
 		named{"pkg/jvm", "TestHidden"},

@@ -68,16 +68,24 @@ func (a NodeAgent) look(target helperapi.NodeTarget) (final bool, refusal error)
 	}
 	settled, found, err := proc.Powers(pids, target.PodUID)
 	if errors.Is(err, node.ErrLimit) {
-		return false, helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node is not determined: %v. A container whose processes have fewer is served.", err)
+		return false, unsettled("What power the container has over the node is not determined: %v. A container whose processes have fewer is served.", err)
 	}
 	if err != nil {
-		return false, helperapi.Errorf(helperapi.ReasonNodeAgentRefused, "What power the container has over the node cannot be determined: %v. The node agent takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides the node's processes.", err)
+		return false, unsettled("What power the container has over the node cannot be determined: %v. The node agent takes hostPID, the capability SYS_PTRACE, and no AppArmor profile or security module that hides the node's processes.", err)
 	}
 	if refusal := a.refusal(settled); refusal != nil {
 		return true, refusal
 	}
 	refusal = a.refusal(found)
 	return refusal == nil, refusal
+}
+
+// unsettled is a refusal of what cannot be seen, which is no property of the container: a right
+// of the agent is missing, or the container has more than is looked at now.
+func unsettled(format string, args ...any) *helperapi.Error {
+	refusal := helperapi.Errorf(helperapi.ReasonNodeAgentRefused, format, args...)
+	refusal.Unsettled = true
+	return refusal
 }
 
 // refusal returns why a container with these powers is not served; nil if it is.

@@ -55,6 +55,9 @@ func TestNodeAgent(t *testing.T) {
 		if err == nil || typed(err).Reason != test.want || !strings.Contains(err.Error(), test.names) {
 			t.Errorf("%s: %v, want %q: %s", name, err, test.want, test.names)
 		}
+		if err != nil && typed(err).Unsettled {
+			t.Errorf("%s: the refusal is not settled", name)
+		}
 	}
 	app.Unharmed()
 }

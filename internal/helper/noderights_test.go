@@ -112,6 +112,9 @@ func TestNodeRights(t *testing.T) {
 					if want := slices.Contains(strings.Fields(test.fail[without]), name); (refused != nil) != want {
 						t.Errorf("%s: %v, want a failure: %v", name, refused, want)
 					}
+					if verb == "" && refused != nil && !refused.Unsettled { // the agent lacks a right, whatever the container is
+						t.Errorf("%s: the container counts as refused: %v", name, refused)
+					}
 				}
 				app.Unharmed()
 			})

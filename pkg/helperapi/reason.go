@@ -6,6 +6,9 @@ import "fmt"
 type Error struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"`
+	// Unsettled reports whether a refusal says nothing about what it refuses: what decides it
+	// could not be determined, and may be at another time.
+	Unsettled bool `json:"unsettled,omitempty"`
 }
 
 // Error returns the message.

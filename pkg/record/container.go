@@ -47,12 +47,12 @@ func (r Record) InspectedOrNew(c pod.Container) *v1alpha1.InspectedContainer {
 	if entry.ContainerID != c.ID {
 		before := *entry
 		if before.TransportReason == v1alpha1.ReasonNodeAgentRefused { // it is asked again
-			before.Transport, before.TransportReason = "", ""
+			before.Transport, before.TransportReason, before.NodeAgentUID = "", "", ""
 		}
 		*entry = v1alpha1.InspectedContainer{
 			Name: c.Name, ContainerID: c.ID, Time: before.Time, Rules: before.Rules,
 			// The new instance has the same image.
-			Transport: before.Transport, TransportReason: before.TransportReason, User: before.User,
+			Transport: before.Transport, TransportReason: before.TransportReason, NodeAgentUID: before.NodeAgentUID, User: before.User,
 			ProvenRevision: before.ProvenRevision,
 		}
 	}

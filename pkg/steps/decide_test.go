@@ -150,9 +150,11 @@ var decided = map[string]map[string]func(*scene){
 			situations[v1alpha1.ReasonAgentGone](s)
 			s.jvm().Process.Losses = &v1alpha1.Losses{Count: 1, LastTime: s.Now}
 		},
-		"an agent reports that its scrape is incomplete": healthIs(Health{Notices: &helperapi.Notices{Skipped: &helperapi.Skipped{Count: 1, Domain: "a", Reason: "InvalidValue"}}}),
-		"an endpoint answers inside the pod only":        healthIs(Health{Finding: FindingServing, CheckedFrom: v1alpha1.CheckedFromPod}),
-		"the rules that select processes changed":        func(s *scene) { s.Exporter.Spec.AllowSharedTmp = true },
+		"an agent reports that its scrape is incomplete":            healthIs(Health{Notices: &helperapi.Notices{Skipped: &helperapi.Skipped{Count: 1, Domain: "a", Reason: "InvalidValue"}}}),
+		"an endpoint answers inside the pod only":                   healthIs(Health{Finding: FindingServing, CheckedFrom: v1alpha1.CheckedFromPod}),
+		"the rules that select processes changed":                   func(s *scene) { s.Exporter.Spec.AllowSharedTmp = true },
+		"the node agent that refused a container is being replaced": refusedBy(agentReady, agentAwaited),
+		"the node agent that refused a container was replaced":      refusedBy(agentReady, agentNext),
 		"somebody else set a scrape annotation": func(s *scene) {
 			s.annotatedBy("helm", "8080")
 		},

@@ -25,18 +25,18 @@ type NodeAgent struct {
 	Ready bool
 	// Awaited reports whether it is not ready, and was a short time ago, as during its update.
 	Awaited bool
-	// UID is that of its pod, if it is ready.
+	// UID is that of its pod if it is ready. If it is awaited, that of the pod that was ready
+	// last.
 	UID types.UID
 }
 
-// key returns what of the node agent an attempt depends on that uses the transport. A restart
-// of the agent changes nothing for Auto.
+// key returns what of the node agent an attempt depends on that uses the transport: which one
+// it is, since what one refused or failed at, the next one may do: it has other flags, or is of
+// another release. While the next one is awaited, that is the one before, so that a restart
+// leads to one more try and not to two, of which the first would only find that there is none.
 func (a NodeAgent) key(way v1alpha1.Transport) string {
-	switch {
-	case way == v1alpha1.TransportNode:
-		return string(a.UID)
-	case way == v1alpha1.TransportAuto && (a.Ready || a.Awaited):
-		return "node agent"
+	if way != v1alpha1.TransportNode && way != v1alpha1.TransportAuto {
+		return ""
 	}
-	return ""
+	return string(a.UID)
 }

@@ -49,33 +49,42 @@ func (t Tools) open(ctx context.Context, s *Situation, at transport.Container) e
 // reach does something in a container, by the next transport each time one cannot reach it, and
 // records which one did. It returns the container as it was reached last.
 func (s *Situation) reach(at transport.Container, mayChangePod bool, do func(transport.Container) error) (transport.Container, error) {
+	var gaveUp *givenUp
 	for {
 		err := do(at)
 		if err == nil {
 			s.noteWay(at)
+			s.noteExec(at)
 			return at, nil
 		}
-		next := s.nextWay(at, reasonOf(err), mayChangePod)
-		if next == "" {
+		if s.givesUpNode(at, err) {
+			gaveUp = &givenUp{at, err, *s.InspectedOrNew(pod.Container{Name: at.Name, ID: at.ID})}
+		}
+		next := s.nextWay(at, err, mayChangePod)
+		switch {
+		case next == "" && gaveUp != nil && ExecCannot(reasonOf(err)):
+			return s.takeBack(gaveUp)
+		case next == "":
 			return at, err
 		}
 		at.Transport = next
 	}
 }
 
-// nextWay returns the transport to take after one that failed for the reason, and records it;
-// empty for none. One that changes the pod is taken only for a container that may have an agent
-// already, to which this one has not led.
-func (s *Situation) nextWay(at transport.Container, reason string, mayChangePod bool) v1alpha1.Transport {
-	taken := cmp.Or(at.Transport, v1alpha1.TransportExec)
+// nextWay returns the transport to take after one that failed, and records it; empty for none.
+// One that changes the pod is taken only for a container that may have an agent already, to which
+// this one has not led; and not while a node agent of another release is about to be replaced,
+// unless the pod is being detached.
+func (s *Situation) nextWay(at transport.Container, err error, mayChangePod bool) v1alpha1.Transport {
+	taken, reason := cmp.Or(at.Transport, v1alpha1.TransportExec), reasonOf(err)
 	i := slices.IndexFunc(ways, func(w way) bool { return w.transport == taken })
-	if s.transport() != v1alpha1.TransportAuto || i < 0 || i+1 == len(ways) || !ways[i].cannot(reason) || at.ID == "" {
+	if s.transport() != v1alpha1.TransportAuto || i < 0 || i+1 == len(ways) || at.ID == "" || !ways[i].cannot(reason) && !s.givesUpNode(at, err) {
 		return ""
 	}
 	next := ways[i+1]
 	entry := s.InspectedOrNew(pod.Container{Name: at.Name, ID: at.ID})
-	led := entry.TransportReason == "" && (entry.Transport == "" || entry.Transport == taken)
-	if next.changesPod && (!mayChangePod || led || !s.hasAgent(at.ID) || s.preflighting()) {
+	led := entry.ReachedByExec || entry.TransportReason == "" && (entry.Transport == "" || entry.Transport == taken)
+	if next.changesPod && (!mayChangePod || led || !s.hasAgent(at.ID) || s.preflighting() || s.awaitsRelease(entry)) {
 		return ""
 	}
 	s.takeNext(entry, next.transport, reason)
@@ -87,17 +96,28 @@ func (s *Situation) preflighting() bool {
 	return s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight
 }
 
-// takeNext records the transport that takes the place of one that failed for the reason. A
-// refusal of the node agent is remembered whatever follows.
+// awaitsRelease reports whether the container of an attached pod was reached without the node
+// agent only because that is not of the operator's release yet: what serves can wait for it.
+func (s *Situation) awaitsRelease(entry *v1alpha1.InspectedContainer) bool {
+	return s.Exporter != nil && s.failedBefore(entry) && entry.TransportReason == v1alpha1.ReasonNodeAgentPending
+}
+
+// takeNext records the transport that takes the place of one that failed for the reason. That the
+// node agent refused the container, or was given up, is remembered whatever follows, until there
+// is another agent.
 func (s *Situation) takeNext(entry *v1alpha1.InspectedContainer, next v1alpha1.Transport, reason string) {
-	if nodeCannot(reason) {
+	ofNode := next == v1alpha1.TransportExec // it takes the place of the node agent alone
+	if ofNode {
 		if s.withoutNode == nil {
 			s.withoutNode = map[string]bool{}
 		}
 		s.withoutNode[entry.Name] = true
 	}
-	if entry.TransportReason != v1alpha1.ReasonNodeAgentRefused {
-		entry.TransportReason = reason
+	if ofNode || !s.refusedBefore(entry) && !s.failedBefore(entry) {
+		entry.TransportReason, entry.NodeAgentUID = reason, ""
+	}
+	if ofNode && (reason == v1alpha1.ReasonNodeAgentRefused || nodeFails(reason)) {
+		entry.NodeAgentUID = s.NodeAgent.UID
 	}
 	entry.Transport = next
 }
@@ -109,11 +129,29 @@ func (s *Situation) noteWay(at transport.Container) {
 	if entry == nil || entry.ContainerID != at.ID || at.Transport == "" || entry.Transport == at.Transport {
 		return
 	}
+	if isExec(entry.Transport) && entry.TransportReason == "" && !ExecCannot(entry.Reason) && s.hasAgent(at.ID) {
+		entry.ReachedByExec = true
+	}
 	why := ""
 	if entry.Transport == v1alpha1.TransportNode && s.transport() == v1alpha1.TransportAuto { // its agent went
 		why = v1alpha1.ReasonNodeAgentMissing
 	}
-	entry.Transport, entry.TransportReason = at.Transport, why
+	entry.Transport, entry.TransportReason, entry.NodeAgentUID = at.Transport, why, ""
+}
+
+// noteExec records that exec has reached a container with an agent in place of the node agent. Of
+// exec as the first choice, noteWay records it when another transport takes its place: until then,
+// the record needs no field for it.
+func (s *Situation) noteExec(at transport.Container) {
+	entry := s.Inspected(at.Name)
+	if entry != nil && entry.ContainerID == at.ID && isExec(at.Transport) && entry.TransportReason != "" && s.hasAgent(at.ID) {
+		entry.ReachedByExec = true
+	}
+}
+
+// isExec reports whether a transport is exec, which is the one of an empty record, too.
+func isExec(transport v1alpha1.Transport) bool {
+	return cmp.Or(transport, v1alpha1.TransportExec) == v1alpha1.TransportExec
 }
 
 // hasAgent reports whether a container may have an agent of the operator, or files of one.

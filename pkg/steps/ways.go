@@ -31,7 +31,8 @@ var ways = []way{
 // as Situation.wayTo chooses it.
 func nodeCannot(reason string) bool {
 	return slices.Contains([]string{
-		v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonExecForbidden, v1alpha1.ReasonExecRefused,
+		v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentUndecided, v1alpha1.ReasonNodeAgentMissing,
+		v1alpha1.ReasonExecForbidden, v1alpha1.ReasonExecRefused,
 	}, reason)
 }
 
@@ -44,7 +45,9 @@ func ExecCannot(reason string) bool {
 
 // AwaitsNodeAgent reports whether a node agent that becomes ready may end this reason.
 func AwaitsNodeAgent(reason string) bool {
-	return ExecCannot(reason) || nodeHelps(reason) || reason == v1alpha1.ReasonNodeAgentMissing || reason == v1alpha1.ReasonNodeAgentPending
+	return ExecCannot(reason) || nodeHelps(reason) || slices.Contains([]string{
+		v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentUndecided,
+	}, reason)
 }
 
 // nodeHelps reports whether the failure of another transport for this reason would not befall
@@ -88,7 +91,13 @@ func (s *Situation) wayTo(entry *v1alpha1.InspectedContainer) v1alpha1.Transport
 }
 
 // nodeRefused reports whether the node agent did not serve a container: in this reconcile, or
-// by a refusal that the record remembers for this instance of the container.
+// by a refusal of this agent that the record remembers for this instance of the container.
 func (s *Situation) nodeRefused(entry *v1alpha1.InspectedContainer) bool {
-	return entry != nil && (entry.TransportReason == v1alpha1.ReasonNodeAgentRefused || s.withoutNode[entry.Name])
+	return entry != nil && (s.refusedBefore(entry) || s.withoutNode[entry.Name])
+}
+
+// refusedBefore reports whether the record says that the node agent refused a container, and it
+// is still the same one. The next one may have other flags.
+func (s *Situation) refusedBefore(entry *v1alpha1.InspectedContainer) bool {
+	return entry.TransportReason == v1alpha1.ReasonNodeAgentRefused && entry.NodeAgentUID == s.NodeAgent.UID
 }

@@ -17,7 +17,8 @@ const byNode, byExec = " Node", " Exec"
 
 var (
 	agentReady   = NodeAgent{Ready: true, UID: "agent"}
-	agentAwaited = NodeAgent{Awaited: true}
+	agentAwaited = NodeAgent{Awaited: true, UID: "agent"} // the same, restarted
+	agentNext    = NodeAgent{Ready: true, UID: "next"}
 )
 
 // recorded is what a record says of how a container is reached.
@@ -59,6 +60,9 @@ func TestWays(t *testing.T) {
 		"it alone is allowed":                                 {agent: agentReady, allowed: node, answers: answers{"a" + byNode: jvm}, ran: []string{"a" + byNode}, record: recorded{Transport: node}},
 		"it alone is allowed, and there is none":              {allowed: node, answers: answers{"a" + byNode: missing}, ran: []string{"a" + byNode}, want: v1alpha1.ReasonNodeAgentMissing, record: recorded{Transport: node}},
 		"it refuses":                                          {agent: agentReady, answers: answers{"a" + byNode: refused, "a" + byExec: jvm}, ran: []string{"a" + byNode, "a" + byExec}, record: recorded{exec, v1alpha1.ReasonNodeAgentRefused}},
+		"it cannot tell":                                      {agent: agentReady, answers: answers{"a" + byNode: says(v1alpha1.ReasonNodeAgentUndecided), "a" + byExec: jvm}, ran: []string{"a" + byNode, "a" + byExec}, record: recorded{exec, v1alpha1.ReasonNodeAgentUndecided}},
+		"it could not tell before":                            {agent: agentReady, before: recorded{exec, v1alpha1.ReasonNodeAgentUndecided}, answers: answers{"a" + byNode: jvm}, ran: []string{"a" + byNode}, record: recorded{Transport: node}},
+		"it is asked for, and cannot tell":                    {agent: agentReady, asked: node, answers: answers{"a" + byNode: says(v1alpha1.ReasonNodeAgentUndecided)}, ran: []string{"a" + byNode}, want: v1alpha1.ReasonNodeAgentUndecided, record: recorded{Transport: node}},
 		"it refused before":                                   {agent: agentReady, before: recorded{exec, v1alpha1.ReasonNodeAgentRefused}, answers: answers{"a" + byExec: jvm}, ran: []string{"a" + byExec}, record: recorded{exec, v1alpha1.ReasonNodeAgentRefused}},
 		"it refuses, and there is no shell":                   {agent: agentReady, answers: answers{"a" + byNode: refused, "a" + byExec: noShell, "a" + door: jvm}, ran: []string{"a" + byNode, "a" + byExec, "a" + door}, record: recorded{door1, v1alpha1.ReasonNodeAgentRefused}},
 		"it refuses, without a shell, in mode Preflight":      {agent: agentReady, mode: v1alpha1.ModePreflight, answers: answers{"a" + byNode: refused, "a" + byExec: noShell}, ran: []string{"a" + byNode, "a" + byExec}, want: v1alpha1.ReasonNoShell, record: recorded{exec, v1alpha1.ReasonNodeAgentRefused}},
@@ -82,6 +86,9 @@ func TestWays(t *testing.T) {
 			if tc.before != (recorded{}) {
 				entry := s.InspectedOrNew(pod.Running(s.Pod)[0])
 				entry.Transport, entry.TransportReason = tc.before.Transport, tc.before.Reason
+				if tc.before.Reason == v1alpha1.ReasonNodeAgentRefused {
+					entry.NodeAgentUID = agentReady.UID
+				}
 			}
 			helper := &byTransport{answers: tc.answers}
 			s.Helper = helper
@@ -105,7 +112,7 @@ func TestWays(t *testing.T) {
 func TestRefusalOfNodeAgentEnds(t *testing.T) {
 	s := aSituation(aProcess("a", 0)).inspectedWell()
 	entry := s.Inspected("a")
-	entry.Transport, entry.TransportReason = v1alpha1.TransportExec, v1alpha1.ReasonNodeAgentRefused
+	entry.Transport, entry.TransportReason, entry.NodeAgentUID = v1alpha1.TransportExec, v1alpha1.ReasonNodeAgentRefused, agentReady.UID
 	s.NodeAgent = agentReady
 	if got := s.at("a").Transport; got != v1alpha1.TransportExec {
 		t.Errorf("transport of the container that was refused: got %q, want Exec", got)

@@ -36,10 +36,11 @@ type agentExecs struct {
 	// former conversations last.
 	byNode map[string]*agentExec
 	all    map[*agentExec]bool
+	denied agentDenials
 }
 
 func newAgentExecs(streams Streams, agents Agents, seam effects.Seam) *agentExecs {
-	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}, all: map[*agentExec]bool{}}
+	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}, all: map[*agentExec]bool{}, denied: agentDenials{}}
 }
 
 // conversation is the Streams of one conversation.
@@ -63,14 +64,18 @@ func (c *conversation) Stream(ctx context.Context, in Container, _ []string, std
 	if err != nil {
 		return err
 	}
-	a := c.enter(ctx, in.Node, agent)
+	a, err := c.enter(ctx, in.Node, agent)
+	if err != nil {
+		return err
+	}
 	defer c.leave(a)
 	return a.converse(ctx, in, stdin, stdout, &c.stream)
 }
 
 // enter returns the exec into a node agent, and opens it if there is none, if it is lost, or
-// if it is one into a former agent.
-func (e *agentExecs) enter(ctx context.Context, node string, agent Container) *agentExec {
+// if it is one into a former agent. While an exec that was denied is not tried again, it returns
+// the *Error of the denial.
+func (e *agentExecs) enter(ctx context.Context, node string, agent Container) (*agentExec, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.byNode[node]
@@ -79,13 +84,16 @@ func (e *agentExecs) enter(ctx context.Context, node string, agent Container) *a
 		a = nil
 	}
 	if a == nil {
+		if denied := e.denied.of(node, agent.PodUID); denied != nil {
+			return nil, denied
+		}
 		a = startAgentExec(ctx, e.streams, e.seam, agent, func(a *agentExec) { e.ended(node, a) }) // which may be before it returns
 		a.idle = time.AfterFunc(agentIdle, func() { e.endIdle(node, a) })
 		e.byNode[node], e.all[a] = a, true
 	}
 	a.idle.Stop()
 	a.conversations++
-	return a
+	return a, nil
 }
 
 // leave ends a conversation.
@@ -130,6 +138,7 @@ func (e *agentExecs) endIdle(node string, a *agentExec) {
 func (e *agentExecs) ended(node string, a *agentExec) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.denied.note(node, a.agent.PodUID, a.mux.Err(), a.begun())
 	e.retire(node, a)
 	delete(e.all, a)
 }

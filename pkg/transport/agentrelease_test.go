@@ -43,6 +43,9 @@ func TestNodeAgentOfAnotherRelease(t *testing.T) {
 				if errors.Is(err, ErrAgentRelease) != tc.refused {
 					t.Errorf("got %v", err)
 				}
+				if errors.Is(err, ErrNotOpened) != tc.refused {
+					t.Errorf("%v is the agent's own failure: want %t", err, tc.refused)
+				}
 				if tc.refused {
 					wantError(t, err, v1alpha1.ReasonNodeAgentPending, "another release")
 				} else {

@@ -35,9 +35,9 @@ func classifyAgent(err error, stderr string, begun bool) error {
 	case apierrors.IsNotFound(err):
 		return &Error{v1alpha1.ReasonNodeAgentPending, "The node agent's pod is gone; waiting for the next one.", err}
 	case rbacDenied.MatchString(err.Error()):
-		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into its node agents: it needs create on pods/exec in its own namespace.", err}
+		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into its node agents: it needs get and create on pods/exec in its own namespace. Apply config/node (the chart's node.enabled), whose Role jmx-exporter-operator-node grants both.", err}
 	case denied(err):
-		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec into the node agent: " + text.Denial(err) + ".", err}
+		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec into the node agent: " + text.Denial(err) + ". If it is one of the operator's own, apply config/node of the operator's release, whose policies admit it; else exempt the operator's service account in its own namespace.", err}
 	case exitCode(err) >= 0:
 		return &Error{v1alpha1.ReasonHelperFailed, "The session in the node agent failed" + says + ".", err}
 	case errors.As(err, &status):
@@ -53,6 +53,31 @@ func agentNotResponding(err error) *Error {
 
 // errNotReached is in the error of a session that did not get as far as its container.
 var errNotReached = errors.New("the container was not reached")
+
+// ErrNotOpened is in the cause of the *Error with which Node.Open fails if the node agent, or the
+// way to it, has failed before the agent served the container: nothing was executed in that.
+var ErrNotOpened = errors.New("the node agent opened no session")
+
+// notOpened adds ErrNotOpened to the failure of Node.Open if it is the agent's.
+func notOpened(err error) error {
+	known, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	switch known.Reason {
+	case v1alpha1.ReasonExecFailed, v1alpha1.ReasonHelperFailed, v1alpha1.ReasonHelperKilled, v1alpha1.ReasonNodeAgentPending:
+	case v1alpha1.ReasonContainerNotResponding:
+		if !errors.Is(err, errNotReached) {
+			return err
+		}
+	default:
+		return err
+	}
+	if known.Err == nil {
+		return &Error{known.Reason, known.Message, ErrNotOpened}
+	}
+	return &Error{known.Reason, known.Message, fmt.Errorf("%w: %w", ErrNotOpened, known.Err)}
+}
 
 // classifyConversation converts the failure of a conversation through a node agent into an
 // *Error. What classify says would be about an exec into the container.

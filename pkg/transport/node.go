@@ -29,7 +29,8 @@ func NewNode(streams Streams, agents Agents, artifacts *Artifacts, seam effects.
 
 // Open implements Dialer. It fails with ReasonNodeAgentMissing, ReasonNodeAgentPending or
 // ReasonNodeAgentRefused where the container cannot be reached that way; its cause is
-// ErrAgentRelease while the agent runs another release.
+// ErrAgentRelease while the agent runs another release, and ErrNotOpened where the agent failed,
+// whatever the container is.
 func (n *Node) Open(ctx context.Context, in Container) (Session, error) {
 	if in.ID == "" {
 		return nil, &Error{Reason: v1alpha1.ReasonContainerNotRunning, Message: "The container is not running."}
@@ -45,12 +46,12 @@ func (n *Node) Open(ctx context.Context, in Container) (Session, error) {
 		return hello, err
 	})
 	if err != nil {
-		return nil, classifyConversation(err)
+		return nil, notOpened(classifyConversation(err))
 	}
 	s.classify = classifyConversation
 	if err := n.exec.artifacts.checkRelease(in.Origin.Purpose, s.hello); err != nil {
 		s.Close()
-		return nil, err
+		return nil, notOpened(err)
 	}
 	s.target = in.runtimeID()
 	s.hello.ContainerID = "" // the agent may not see its own, and it is not the target's

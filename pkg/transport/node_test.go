@@ -104,6 +104,7 @@ func TestNodeSessionBreaksOff(t *testing.T) {
 		says string
 	}{
 		"the agent refuses":              {refuses("NodeAgentRefused", "The container is privileged."), true, v1alpha1.ReasonNodeAgentRefused, "The container is privileged."},
+		"the agent cannot tell":          {dies(&helperapi.Error{Reason: helperapi.ReasonNodeAgentRefused, Message: "No capability.", Unsettled: true}), true, v1alpha1.ReasonNodeAgentUndecided, "No capability."},
 		"the agent fails without reason": {refuses("x-8f3a", "oh\nno"), true, v1alpha1.ReasonHelperFailed, "oh"},
 		"no helper":                      {acts(prints("hello\n"), hangs), true, v1alpha1.ReasonHelperFailed, "its image"},
 		"the helper ends at once":        {dies(nil), true, v1alpha1.ReasonHelperFailed, "exited before it answered"},
@@ -132,6 +133,10 @@ func TestNodeSessionBreaksOff(t *testing.T) {
 				s, err := n.Open(t.Context(), viaNode)
 				if tc.open {
 					wantError(t, err, tc.want, tc.says)
+					agents := tc.want == v1alpha1.ReasonHelperFailed || tc.want == v1alpha1.ReasonExecFailed
+					if errors.Is(err, ErrNotOpened) != agents {
+						t.Errorf("%v is the agent's own failure: want %t", err, agents)
+					}
 				} else {
 					wantError(t, err, "", "")
 				}
@@ -140,7 +145,11 @@ func TestNodeSessionBreaksOff(t *testing.T) {
 						_, err := s.Run(t.Context(), helperapi.VerbStage, helperapi.Request{}, NewBlob("", []byte(long), ""))
 						return err
 					}
-					wantError(t, call(), tc.want, tc.says)
+					err := call()
+					wantError(t, err, tc.want, tc.says)
+					if errors.Is(err, ErrNotOpened) { // something may have been executed
+						t.Errorf("the session was opened: %v", err)
+					}
 					if _, ok := errors.AsType[*Error](call()); !ok {
 						t.Error("a further call does not fail")
 					}
@@ -294,7 +303,11 @@ func TestNodeAgentHangs(t *testing.T) {
 				if took := time.Since(begin); took > 0 {
 					t.Errorf("the other node waits for %s", took)
 				}
-				wantError(t, <-failed, v1alpha1.ReasonContainerNotResponding, "The node agent did not answer within 5s")
+				err := <-failed
+				wantError(t, err, v1alpha1.ReasonContainerNotResponding, "The node agent did not answer within 5s")
+				if !errors.Is(err, ErrNotOpened) {
+					t.Errorf("%v is not the agent's own failure", err)
+				}
 				if outcome, tried := n.exec.limits.outcomes.Get(viaNode.key()); tried {
 					t.Errorf("the container counts as tried: %v", outcome)
 				}
@@ -383,6 +396,10 @@ func TestNodeAgentErrors(t *testing.T) {
 				n.agents.agents = agentsFunc(func(_ context.Context, node string) (Container, error) { return agentOn(node), tc.agents })
 				_, err := n.Open(t.Context(), viaNode)
 				wantError(t, err, tc.want, tc.says)
+				agents := tc.want == v1alpha1.ReasonHelperFailed || tc.want == v1alpha1.ReasonExecFailed || tc.want == v1alpha1.ReasonNodeAgentPending
+				if errors.Is(err, ErrNotOpened) != agents {
+					t.Errorf("%v is the agent's own failure: want %t", err, agents)
+				}
 				wantFree(t, n.exec.limits)
 			})
 		})

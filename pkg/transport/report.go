@@ -64,7 +64,16 @@ func sanitize(r *helperapi.Report) (*helperapi.Report, error) {
 		return r, nil
 	}
 	bound(r.Error)
-	return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
+	return r, &Error{Reason: reasonOf(r.Error), Message: r.Error.Message}
+}
+
+// reasonOf returns the reason of the helper's own error. A refusal by a node agent that could not
+// determine what decides it is none that stays: the container may be served at another time.
+func reasonOf(e *helperapi.Error) string {
+	if e.Unsettled && e.Reason == helperapi.ReasonNodeAgentRefused {
+		return v1alpha1.ReasonNodeAgentUndecided
+	}
+	return string(e.Reason)
 }
 
 // boundJudgement does for a judgement what bound does for an error.

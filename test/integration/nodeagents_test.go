@@ -23,6 +23,8 @@ type nodeAgents struct {
 	nodes map[string]steps.NodeAgent
 	// refuses are the containers that they do not serve, by pod.
 	refuses map[types.UID]bool
+	// fails is the reason why they fail, before they serve any container; empty if they do not.
+	fails string
 }
 
 // Agent implements attachment.NodeAgents.
@@ -41,6 +43,8 @@ func (a *nodeAgents) run(ctx context.Context, o *operator, in transport.Containe
 		return nil, fault(v1alpha1.ReasonNodeAgentPending)
 	case !agent.Ready:
 		return nil, fault(v1alpha1.ReasonNodeAgentMissing)
+	case a.fails != "":
+		return nil, &transport.Error{Reason: a.fails, Message: "No session.", Err: transport.ErrNotOpened}
 	case a.refuses[in.PodUID]:
 		return nil, fault(v1alpha1.ReasonNodeAgentRefused)
 	}
@@ -106,6 +110,42 @@ func TestNodeAgents(t *testing.T) {
 	}
 }
 
+// A node agent that is ready, but fails before it serves a container, keeps no pod from being
+// attached to that exec reaches. Others wait for it, and get no ephemeral container meanwhile: the
+// next agent serves them.
+func TestNodeAgentFails(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{v1alpha1.ReasonExecFailed, v1alpha1.ReasonNodeAgentPending} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			f := &fleet{cluster: withNodeAgents(t)}
+			f.o = f.operate()
+			f.nodeAgents.fails = reason
+			f.pods = []*corev1.Pod{f.run(aPod("app-0")), f.run(aPod("app-1").withoutShell())}
+			f.configure(rules)
+			f.exporter = f.export("exporter")
+			f.o.settle()
+			f.expect("it has failed once", "Discovered "+reason, "Discovered "+reason)
+			f.o.tire()
+			f.expect("it has failed repeatedly", isAnnotated, "Discovered "+reason)
+			if got, want := f.by(f.pods[0]), "Exec "+reason; got != want {
+				t.Errorf("transport: got %q, want %q", got, want)
+			}
+			f.nodeAgents.fails = ""
+			f.nodeAgents.nodes["node-1"] = steps.NodeAgent{Ready: true, UID: "next"}
+			f.o.round()
+			f.o.settle()
+			f.expect("the next one is ready", isAnnotated, isAnnotated)
+			for i, want := range []string{"Exec " + reason, "Node "} {
+				get(t, f.pods[i])
+				if got := f.by(f.pods[i]); got != want || len(f.pods[i].Spec.EphemeralContainers) > 0 || f.jvm(f.pods[i]).Loads != 1 {
+					t.Errorf("pod %d: %d loads by %q, and %d ephemeral containers; want one by %q, and none", i, f.jvm(f.pods[i]).Loads, got, len(f.pods[i].Spec.EphemeralContainers), want)
+				}
+			}
+		})
+	}
+}
+
 // A preflight by a node agent leaves nothing in a pod without a shell, and attaches nothing.
 func TestPreflightByNodeAgent(t *testing.T) {
 	t.Parallel()
@@ -146,7 +186,6 @@ func TestMovesBetweenTransports(t *testing.T) {
 		what    string
 		asked   v1alpha1.Transport
 		agent   bool
-		noShell bool
 		refuses bool
 		want    string
 	}{
@@ -154,8 +193,8 @@ func TestMovesBetweenTransports(t *testing.T) {
 		{what: "it goes", asked: auto, want: "Exec NodeAgentMissing"},
 		{what: "an ephemeral container is asked for", asked: throughDoor, want: "EphemeralContainer "},
 		{what: "a node agent comes, and the choice is left", asked: auto, agent: true, want: "Node "},
-		{what: "it goes, and there is no shell", asked: auto, noShell: true, want: "EphemeralContainer NoShell"},
-		{what: "it comes again", asked: auto, agent: true, noShell: true, want: "Node "},
+		{what: "it goes again", asked: auto, want: "Exec NodeAgentMissing"},
+		{what: "it comes again", asked: auto, agent: true, want: "Node "},
 		{what: "exec is asked for", asked: exec, agent: true, want: "Exec "},
 		{what: "the node agent is asked for", asked: node, agent: true, want: "Node "},
 		{what: "it refuses, and the choice is left", asked: auto, agent: true, refuses: true, want: "Exec NodeAgentRefused"},
@@ -165,8 +204,6 @@ func TestMovesBetweenTransports(t *testing.T) {
 			f.nodeAgents.nodes["node-1"] = agent
 		}
 		f.nodeAgents.refuses[pod.UID] = step.refuses
-		scripted := f.container(pod)
-		f.containers.Locked(func() { scripted.NoShell = step.noShell })
 		change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = step.asked })
 		before := f.attachment(pod).Status.Processes[0].ConfigSHA256
 		f.configure(fmt.Sprintf("# %d\n%s", i, rules))
@@ -189,5 +226,46 @@ func TestMovesBetweenTransports(t *testing.T) {
 	f.o.tire()
 	if a := f.attachment(pod); a != nil || f.jvm(pod).Unloads != 1 || f.jvm(pod).Running() {
 		t.Errorf("after the detach: record %v, %d unloads, want none and 1", a, f.jvm(pod).Unloads)
+	}
+}
+
+// An agent in a container without a shell is reached through an ephemeral container while there is
+// no node agent. Where exec has led to the agent once, none is added, whichever transport was taken
+// since.
+func TestMovesWithoutShell(t *testing.T) {
+	t.Parallel()
+	f := &fleet{cluster: withNodeAgents(t)}
+	f.o = f.operate()
+	agent := f.nodeAgents.nodes["node-1"]
+	f.nodeAgents.nodes["node-1"] = steps.NodeAgent{}
+	served := f.run(aPod("app-0"))
+	f.pods = []*corev1.Pod{served}
+	f.exporter = f.export("exporter")
+	f.o.settle()
+	f.o.tire()
+	f.nodeAgents.nodes["node-1"] = agent
+	f.pods = append(f.pods, f.run(aPod("app-1").withoutShell()))
+	f.configure("# 1\n" + rules)
+	f.o.settle()
+	f.o.tire()
+	f.expect("there is a node agent", isAnnotated, isAnnotated)
+	scripted := f.container(served)
+	f.containers.Locked(func() { scripted.NoShell = true })
+	f.nodeAgents.nodes["node-1"] = steps.NodeAgent{}
+	f.configure("# 2\n" + rules)
+	f.o.settle()
+	f.o.tire()
+	f.nodeAgents.nodes["node-1"] = agent
+	f.o.settle()
+	f.o.tire()
+	f.expect("it went, and came again", isAnnotated, isAnnotated)
+	for i, want := range []int{0, 1} {
+		get(t, f.pods[i])
+		if got := len(f.pods[i].Spec.EphemeralContainers); got != want || f.jvm(f.pods[i]).Loads != 1 {
+			t.Errorf("pod %d: got %d ephemeral containers and %d loads, want %d and 1", i, got, f.jvm(f.pods[i]).Loads, want)
+		}
+		if p := f.attachment(f.pods[i]).Status.Processes[0]; f.jvm(f.pods[i]).Mark.ConfigSHA256 != p.ConfigSHA256 {
+			t.Errorf("pod %d: the JVM does not serve the last configuration", i)
+		}
 	}
 }

@@ -64,6 +64,8 @@ type node struct {
 	agents map[types.UID]agent
 	// lost is when the last agent that was ready was not any more.
 	lost time.Time
+	// last is that agent.
+	last types.UID
 }
 
 // agent is one pod of a node agent.
@@ -104,7 +106,10 @@ func (a *Agents) Agent(name string) steps.NodeAgent {
 	if ready, found := n.ready(); found {
 		return steps.NodeAgent{Ready: true, UID: ready.PodUID}
 	}
-	return steps.NodeAgent{Awaited: n != nil && a.awaits(n)}
+	if n == nil || !a.awaits(n) {
+		return steps.NodeAgent{}
+	}
+	return steps.NodeAgent{Awaited: true, UID: n.last}
 }
 
 // awaits reports whether a node had a node agent a short time ago.
@@ -143,7 +148,7 @@ func (a *Agents) set(p *corev1.Pod, gone bool) (becameReady bool) {
 		n = &node{agents: map[types.UID]agent{}}
 		a.nodes[p.Spec.NodeName] = n
 	}
-	_, before := n.ready()
+	was, before := n.ready()
 	if gone {
 		delete(n.agents, p.UID)
 	} else {
@@ -151,7 +156,7 @@ func (a *Agents) set(p *corev1.Pod, gone bool) (becameReady bool) {
 	}
 	_, after := n.ready()
 	if before && !after {
-		n.lost = a.clock.Now()
+		n.lost, n.last = a.clock.Now(), was.PodUID
 	}
 	a.forget()
 	return after && !before

@@ -166,9 +166,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: nodeAgentUID
+      type:
+        namedType: io.k8s.apimachinery.pkg.types.UID
     - name: provenRevision
       type:
         scalar: string
+    - name: reachedByExec
+      type:
+        scalar: boolean
     - name: ready
       type:
         scalar: boolean

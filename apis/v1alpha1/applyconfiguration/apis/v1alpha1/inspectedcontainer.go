@@ -5,6 +5,7 @@ package v1alpha1
 import (
 	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	types "k8s.io/apimachinery/pkg/types"
 )
 
 // InspectedContainerApplyConfiguration represents a declarative configuration of the InspectedContainer type for use
@@ -29,9 +30,16 @@ type InspectedContainerApplyConfiguration struct {
 	// was asked for or took the place of another transport.
 	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
 	// transportReason is why Auto chose this transport and not the one that it prefers:
-	// the reason why that could not reach the container. A node agent that refused the
-	// container is not asked again about this instance of it.
+	// the reason why that could not reach the container.
 	TransportReason *string `json:"transportReason,omitempty"`
+	// nodeAgentUID is the UID of the pod of the node agent that transportReason is about, if
+	// it refused the container, or failed repeatedly. A node agent that refused is not asked
+	// again about this instance of the container; the next one on the node is.
+	NodeAgentUID *types.UID `json:"nodeAgentUID,omitempty"`
+	// reachedByExec reports whether exec has led to an agent in this instance of the
+	// container, although another transport is used now, or was before. No ephemeral
+	// container is added to reach that agent.
+	ReachedByExec *bool `json:"reachedByExec,omitempty"`
 	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
 	// container first ran as a different one.
 	User *string `json:"user,omitempty"`
@@ -108,6 +116,22 @@ func (b *InspectedContainerApplyConfiguration) WithTransport(value apisv1alpha1.
 // If called multiple times, the TransportReason field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithTransportReason(value string) *InspectedContainerApplyConfiguration {
 	b.TransportReason = &value
+	return b
+}
+
+// WithNodeAgentUID sets the NodeAgentUID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NodeAgentUID field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithNodeAgentUID(value types.UID) *InspectedContainerApplyConfiguration {
+	b.NodeAgentUID = &value
+	return b
+}
+
+// WithReachedByExec sets the ReachedByExec field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ReachedByExec field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithReachedByExec(value bool) *InspectedContainerApplyConfiguration {
+	b.ReachedByExec = &value
 	return b
 }
 

@@ -1,0 +1,54 @@
+package transport
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// agentDenials are the execs into node agents that RBAC or an admission policy denied, by node:
+// what denies one denies it for each container of the node. The next is tried with backoff, or
+// with the next agent. It is not safe for concurrent use.
+type agentDenials map[string]agentDenial
+
+type agentDenial struct {
+	agent types.UID
+	err   *Error
+	// count is how often in a row it was denied, and until when it is not tried.
+	count int32
+	until time.Time
+}
+
+// of returns why no exec into the agent of a node is tried now; nil if it may be.
+func (d agentDenials) of(node string, agent types.UID) error {
+	last, denied := d[node]
+	if !denied || last.agent != agent || !time.Now().Before(last.until) {
+		return nil
+	}
+	return last.err
+}
+
+// note notes how an exec into the agent of a node has ended, and whether the command in it had
+// begun.
+func (d agentDenials) note(node string, agent types.UID, err error, begun bool) {
+	known, ok := errors.AsType[*Error](err)
+	if begun || !ok || known.Reason != v1alpha1.ReasonExecForbidden && known.Reason != v1alpha1.ReasonExecRefused {
+		delete(d, node)
+		return
+	}
+	count := int32(1)
+	if last := d[node]; last.agent == agent {
+		count += last.count
+	}
+	now := time.Now()
+	for other, last := range d { // of a node that may be gone
+		if now.Sub(last.until) > statemachine.MaxBackoff {
+			delete(d, other)
+		}
+	}
+	d[node] = agentDenial{agent, known, count, now.Add(statemachine.Backoff(count))}
+}
