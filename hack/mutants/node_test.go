@@ -52,4 +52,14 @@ var ofNode = []mutant{
 		"pkg/jvm/user.go", "MayTrace() && p.hidden()", "MayTrace()",
 		named{"pkg/jvm", "TestHidden"},
 	},
+	{
+		"no pod is changed for good while a node agent is awaited",
+		"pkg/steps/door.go", "return s.NodeAgent.Awaited && ", "return false && ",
+		named{"pkg/steps", "TestNoDoorWhileNodeAgentIsAwaited"},
+	},
+	{
+		"a node agent that crashes again and again is not waited for without end",
+		"internal/controller/nodeagents/agents.go", "before && now.Sub(n.ready) >= awaited:", "before:",
+		named{"internal/controller/nodeagents", "TestAgents"},
+	},
 }

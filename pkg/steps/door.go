@@ -16,9 +16,26 @@ import (
 // an ephemeral container from now on. Mode Preflight adds none, so this may become true
 // when that mode ends.
 func (s *Situation) takesDoor(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
+	return s.Exporter.Spec.Mode != v1alpha1.ModePreflight && s.needsAnother(c, entry)
+}
+
+// takesNodeAgent reports whether a container that exec could not inspect is reached by the node
+// agent from now on, which is awaited: it changes nothing in the pod, in mode Preflight too.
+func (s *Situation) takesNodeAgent(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
+	return s.NodeAgent.Awaited && !s.nodeRefused(entry) && s.needsAnother(c, entry)
+}
+
+// needsAnother reports whether a container that exec could not inspect is to be inspected by
+// another transport.
+func (s *Situation) needsAnother(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
 	way := s.wayTo(entry)
-	return s.transport() == v1alpha1.TransportAuto && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
-		(way == "" || way == v1alpha1.TransportExec) && ExecCannot(entry.Reason) && s.matters(c)
+	return s.transport() == v1alpha1.TransportAuto && (way == "" || way == v1alpha1.TransportExec) && ExecCannot(entry.Reason) && s.matters(c)
+}
+
+// awaitsNodeAgent reports whether a container that exec could not inspect waits for the node
+// agent.
+func awaitsNodeAgent(entry *v1alpha1.InspectedContainer) bool {
+	return entry.Reason == v1alpha1.ReasonNodeAgentPending && ExecCannot(entry.TransportReason)
 }
 
 // takesAnyDoor reports whether any container is reached through an ephemeral container from
@@ -48,7 +65,7 @@ func (s *Situation) matters(c pod.Container) bool {
 			return false // its ephemeral container is about to tell
 		case !record.ThroughDoor(entry) && entry.Reason == "" && pod.ReadySince(s.Pod).IsZero():
 			return false // a JVM may start there
-		case entry.Reason != "" && !ExecCannot(entry.Reason) && !record.ThroughDoor(entry) && record.KindOf(entry.Reason) != statemachine.Refused:
+		case entry.Reason != "" && !ExecCannot(entry.Reason) && !awaitsNodeAgent(entry) && !record.ThroughDoor(entry) && record.KindOf(entry.Reason) != statemachine.Refused:
 			return false // it is inspected again
 		}
 	}

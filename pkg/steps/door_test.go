@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,7 +33,10 @@ func (b *byTransport) Run(_ context.Context, in transport.Container, _ helperapi
 		key += " as another user"
 	}
 	b.ran = append(b.ran, key)
-	return b.answers[key]()
+	if answer := b.answers[key]; answer != nil {
+		return answer()
+	}
+	return nil, fmt.Errorf("unexpected call %s", key)
 }
 
 // Open implements Helper.

@@ -141,6 +141,28 @@ func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Dura
 	return after
 }
 
+// awaiting returns an Outcome with the time that its node agent is still awaited for, if it
+// waits for one: until then, only the agent's event makes another try useful.
+func (s *Situation) awaiting(o statemachine.Outcome) statemachine.Outcome {
+	if o.Reason == v1alpha1.ReasonNodeAgentPending {
+		o.RetryAfter = s.NodeAgent.AwaitedFor
+	}
+	return o
+}
+
+// awaitedFor returns the time until a container is inspected that waits for the node agent; 0
+// if none waits, or if another container is inspected before.
+func (s *Situation) awaitedFor() time.Duration {
+	waits := func(c pod.Container) bool {
+		entry := s.Current(c)
+		return entry != nil && entry.Reason == v1alpha1.ReasonNodeAgentPending
+	}
+	if before := s.inspectAfter(); !slices.ContainsFunc(s.containers(), waits) || before > 0 && before < s.NodeAgent.AwaitedFor {
+		return 0
+	}
+	return s.NodeAgent.AwaitedFor
+}
+
 // notInspected returns why a container is not inspected now; nil if it may be.
 func (s *Situation) notInspected(c pod.Container) *statemachine.Outcome {
 	if refused := s.containerForbidden(c); refused != nil {

@@ -63,9 +63,10 @@ func (f FindJava) Ensure(ctx context.Context, s *Situation) statemachine.Outcome
 		}
 		unsaved = outcome.Kind == statemachine.Failed
 	}
-	if outcome := f.inspectThroughDoors(ctx, s, containers); outcome.Kind == statemachine.Queued {
+	if outcome := f.inspectOtherwise(ctx, s, containers); outcome.Kind == statemachine.Queued {
 		return outcome
 	}
+	s.retryAfter = cmp.Or(s.retryAfter, s.awaitedFor())
 	s.choosePrimary()
 	recognize(s)
 	return s.withoutJava(s.Found(s.retryAfter))
@@ -128,7 +129,7 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 	report, at, err := f.Tools.inspect(ctx, s, at, s.withTmp(c.Name, request))
 	outcome := record.Done()
 	if err != nil {
-		outcome = s.withoutNext(failed(err))
+		outcome = s.awaiting(s.withoutNext(failed(err)))
 	}
 	if outcome.Kind == statemachine.Queued {
 		return outcome
@@ -140,6 +141,9 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 		return outcome
 	}
 	entry.HelperRemoved = at.Transient
+	if entry.Transport == v1alpha1.TransportNode { // which it was waited for, or nothing else was tried
+		entry.TransportReason = ""
+	}
 	switch {
 	case s.chooses():
 		entry.Rules = rules(s.Exporter)
@@ -157,21 +161,26 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 	return outcome
 }
 
-// inspectThroughDoors inspects the containers that exec cannot reach through ephemeral
-// containers, if the exporter leaves the choice of transport to the operator. An
-// ephemeral container stays in the pod's spec, so none is added next to a container that
-// may not matter: not if another container runs a Java process, or may be about to start
-// one.
-func (f FindJava) inspectThroughDoors(ctx context.Context, s *Situation, containers []pod.Container) statemachine.Outcome {
+// inspectOtherwise inspects the containers that exec cannot reach by another transport, if
+// the exporter leaves the choice to the operator: by the node agent that is awaited, or
+// through ephemeral containers. An ephemeral container stays in the pod's spec, so none is
+// added next to a container that may not matter: not if another container runs a Java
+// process, or may be about to start one.
+func (f FindJava) inspectOtherwise(ctx context.Context, s *Situation, containers []pod.Container) statemachine.Outcome {
 	for _, c := range containers {
-		entry := s.Current(c)
-		if entry == nil || !s.takesDoor(c, entry) {
-			continue
-		}
-		s.takeNext(entry, v1alpha1.TransportEphemeralContainer, entry.Reason)
-		entry.Reason, entry.Message, entry.Attempt = "", "", nil
-		if outcome := f.inspect(ctx, s, c); outcome.Kind == statemachine.Queued {
-			return outcome
+		for _, next := range []struct {
+			transport v1alpha1.Transport
+			takes     func(pod.Container, *v1alpha1.InspectedContainer) bool
+		}{{v1alpha1.TransportNode, s.takesNodeAgent}, {v1alpha1.TransportEphemeralContainer, s.takesDoor}} {
+			entry := s.Current(c)
+			if entry == nil || !next.takes(c, entry) {
+				continue
+			}
+			s.takeNext(entry, next.transport, entry.Reason)
+			entry.Reason, entry.Message, entry.Attempt = "", "", nil
+			if outcome := f.inspect(ctx, s, c); outcome.Kind == statemachine.Queued {
+				return outcome
+			}
 		}
 	}
 	return record.Done()

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"cmp"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,8 +24,11 @@ func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
 type NodeAgent struct {
 	// Ready reports whether it can be asked.
 	Ready bool
-	// Awaited reports whether it is not ready, and was a short time ago, as during its update.
+	// Awaited reports whether it is not ready, and may be within a short time: its pod was first
+	// seen, or it was ready, a short time ago, as during its update.
 	Awaited bool
+	// AwaitedFor is how long it is still awaited; 0 if it is not.
+	AwaitedFor time.Duration
 	// UID is that of its pod if it is ready. If it is awaited, that of the pod that was ready
 	// last.
 	UID types.UID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -163,6 +164,39 @@ func TestPreflightByNodeAgent(t *testing.T) {
 	}
 	if f.container(f.pods[0]).Helper || f.jvm(f.pods[0]).Socket {
 		t.Error("something was left in the pod")
+	}
+}
+
+// While a node agent is awaited, a pod that exec does not reach waits for it unchanged. One that
+// comes attaches to it; after one that does not come, the pod gets an ephemeral container.
+func TestNodeAgentIsAwaited(t *testing.T) {
+	t.Parallel()
+	f := &fleet{cluster: withNodeAgents(t)}
+	awaited := steps.NodeAgent{Awaited: true, AwaitedFor: time.Hour}
+	f.nodeAgents.nodes["node-1"], f.nodeAgents.nodes["node-2"] = awaited, awaited
+	f.o = f.operate()
+	f.pods = []*corev1.Pod{f.run(aPod("app-0").withoutShell()), f.run(aPod("app-1").on("node-2").withoutShell())}
+	f.configure(rules)
+	f.exporter = f.export("exporter")
+	f.o.settle()
+	f.expect("the node agents are awaited", "Discovered NodeAgentPending", "Discovered NodeAgentPending")
+	for _, pod := range f.pods {
+		if get(t, pod); len(pod.Spec.EphemeralContainers) > 0 {
+			t.Errorf("pod %s got an ephemeral container", pod.Name)
+		}
+	}
+	f.nodeAgents.nodes["node-1"], f.nodeAgents.nodes["node-2"] = steps.NodeAgent{Ready: true, UID: "agent"}, steps.NodeAgent{}
+	f.o.settle()
+	f.o.tire()
+	f.expect("one has come", isAnnotated, isAnnotated)
+	var got []string
+	for _, pod := range f.pods {
+		get(t, pod)
+		got = append(got, fmt.Sprintf("%s, %d ephemeral containers, %d loads", f.by(pod), len(pod.Spec.EphemeralContainers), f.jvm(pod).Loads))
+	}
+	want := []string{"Node , 0 ephemeral containers, 1 loads", "EphemeralContainer NoShell, 1 ephemeral containers, 1 loads"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("transports (-want +got):\n%s", diff)
 	}
 }
 

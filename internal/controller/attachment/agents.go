@@ -2,10 +2,12 @@ package attachment
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -27,7 +29,10 @@ func (r *Reconciler) nodeAgent(node string) steps.NodeAgent {
 // agentsReady is a source of events: a reconcile of each pod that a node agent may help, when
 // that of its node becomes ready. Other pods choose their transport when they are visited next.
 // It implements source.SyncingSource, so that the first visits know the node agents.
-type agentsReady struct{ *Reconciler }
+type agentsReady struct {
+	*Reconciler
+	clock clock.Clock
+}
 
 // Start implements source.Source.
 func (a agentsReady) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -42,6 +47,13 @@ func (a agentsReady) Start(ctx context.Context, q workqueue.TypedRateLimitingInt
 		default: // what takes the nodes has not begun
 		}
 	})
+	take := func() sets.Set[string] {
+		mu.Lock()
+		defer mu.Unlock()
+		batch := nodes
+		nodes = sets.New[string]()
+		return batch
+	}
 	go func() {
 		for {
 			select {
@@ -49,10 +61,15 @@ func (a agentsReady) Start(ctx context.Context, q workqueue.TypedRateLimitingInt
 				return
 			case <-more:
 			}
-			mu.Lock()
-			batch := nodes
-			nodes = sets.New[string]()
-			mu.Unlock()
+			select { // until the cache has what was persisted before, and more nodes have come
+			case <-ctx.Done():
+				return
+			case <-a.clock.After(enqueue.ConflictRetry):
+			}
+			batch := take()
+			if len(batch) == 0 { // the batch before had them
+				continue
+			}
 			for _, request := range a.awaiting(ctx, batch) {
 				q.Add(request)
 			}
@@ -80,16 +97,29 @@ func (a agentsReady) awaiting(ctx context.Context, nodes sets.Set[string]) []rec
 	})
 }
 
-// awaitsNodeAgent reports whether a node agent may end what keeps a pod from being attached
-// to, or from being detached.
+// nodeAgentCame reports whether the node of a pod that waits for a node agent has got one since
+// the reconcile began, or another one. agentsReady did not find the record, which was not
+// persisted yet.
+func (v *visit) nodeAgentCame() bool {
+	if !awaitsNodeAgent(v.Status()) {
+		return false
+	}
+	now := v.nodeAgent(v.Pod.Spec.NodeName)
+	return now.Ready && (!v.NodeAgent.Ready || now.UID != v.NodeAgent.UID)
+}
+
+// awaitsNodeAgent reports whether a node agent, or another one, may end what keeps a pod from
+// being attached to, or from being detached. A container for which only another transport failed
+// keeps no pod from it where others are attached to.
 func awaitsNodeAgent(status *v1alpha1.JmxAttachmentStatus) bool {
-	if steps.AwaitsNodeAgent(status.Reason) {
-		return true
-	}
-	for _, p := range status.Processes {
-		if steps.AwaitsNodeAgent(p.Reason) {
-			return true
-		}
-	}
-	return false
+	return mayEnd(status.Reason) ||
+		slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return mayEnd(p.Reason) }) ||
+		slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return slices.Contains(byNodeAgent, c.Reason) })
+}
+
+// byNodeAgent are the reasons of a node agent for not reaching a container.
+var byNodeAgent = []string{v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentRefused}
+
+func mayEnd(reason string) bool {
+	return steps.AwaitsNodeAgent(reason) || slices.Contains(byNodeAgent, reason)
 }

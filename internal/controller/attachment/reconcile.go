@@ -51,7 +51,11 @@ func (v *visit) reconcile(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{RequeueAfter: v.after}, nil
 		}
 	}
-	return v.conclude(ctx)
+	result, err := v.conclude(ctx)
+	if err == nil && v.nodeAgentCame() {
+		result.RequeueAfter = enqueue.Earliest(result.RequeueAfter, enqueue.ConflictRetry)
+	}
+	return result, err
 }
 
 // requeue returns what follows from the outcome of a reconcile: a record that is gone is

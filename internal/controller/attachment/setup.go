@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +54,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate, concurrent int) 
 		WatchesRawSource(r.room(queue.Stalls)).
 		WatchesRawSource(queue.Source())
 	if r.NodeAgents != nil {
-		build.WatchesRawSource(agentsReady{r})
+		build.WatchesRawSource(agentsReady{r, clock.RealClock{}})
 	}
 	return build.WithOptions(queue.Options()).Complete(queue.Reconciler(r))
 }

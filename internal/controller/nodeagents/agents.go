@@ -3,46 +3,23 @@
 package nodeagents
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// ContainerName is the name of the container of a node agent.
-const ContainerName = "node-agent"
-
-// Labels of the pods of the node agents.
-const (
-	labelName, labelComponent = "app.kubernetes.io/name", "app.kubernetes.io/component"
-	nameValue, componentValue = DaemonSetName, "node-agent"
-)
-
-// DaemonSetName is the name of the DaemonSet of the node agents, and of their service account.
-const DaemonSetName = "jmx-exporter-node"
-
-// isAgent reports whether a pod is a node agent: the DaemonSet made it. What only has the
-// labels would get configurations, with their secrets, and the operator's trust.
-func isAgent(p *corev1.Pod) bool {
-	controller := metav1.GetControllerOf(p)
-	return p.Spec.ServiceAccountName == DaemonSetName &&
-		controller != nil && controller.APIVersion == "apps/v1" && controller.Kind == "DaemonSet" && controller.Name == DaemonSetName
-}
-
-// awaited is how long a node agent that went is waited for: an update of the DaemonSet
-// replaces it within seconds.
+// awaited is how long a node agent that is not ready is waited for: an update of the DaemonSet
+// replaces it within seconds, and its image is pulled onto a new node about as fast.
 const awaited = time.Minute
 
 // Agents knows the node agents of the operator's own namespace, without a request: from what
@@ -62,17 +39,12 @@ type Agents struct {
 // node is what is known of a node on which a node agent was seen.
 type node struct {
 	agents map[types.UID]agent
-	// lost is when the last agent that was ready was not any more.
-	lost time.Time
-	// last is that agent.
+	// waits is when the wait for an agent began that is ready; zero before the first one.
+	waits time.Time
+	// ready is since when there is an agent that is ready, or was when there was one last.
+	ready time.Time
+	// last is the agent that was ready last.
 	last types.UID
-}
-
-// agent is one pod of a node agent.
-type agent struct {
-	transport.Container
-	ready   bool
-	created time.Time
 }
 
 // New returns Agents for the operator's own namespace; without one, as outside of a cluster,
@@ -86,11 +58,11 @@ func (a *Agents) On(_ context.Context, name string) (transport.Container, error)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := a.nodes[name]
-	switch ready, found := n.ready(); {
+	switch ready, found := n.newest(agent.isReady); {
 	case found:
 		return ready.Container, nil
-	case n != nil && (len(n.agents) > 0 || a.awaits(n)):
-		return transport.Container{}, &transport.Error{Reason: v1alpha1.ReasonNodeAgentPending, Message: fmt.Sprintf("The node agent on node %s is not ready.", name)}
+	case n != nil && (len(n.agents) > 0 || a.left(n) > 0):
+		return transport.Container{}, &transport.Error{Reason: v1alpha1.ReasonNodeAgentPending, Message: n.message(name)}
 	case a.namespace == "":
 		return transport.Container{}, &transport.Error{Reason: v1alpha1.ReasonNodeAgentMissing, Message: "The operator runs outside of a cluster, and has no node agents."}
 	}
@@ -103,83 +75,93 @@ func (a *Agents) Agent(name string) steps.NodeAgent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := a.nodes[name]
-	if ready, found := n.ready(); found {
+	if ready, found := n.newest(agent.isReady); found {
 		return steps.NodeAgent{Ready: true, UID: ready.PodUID}
 	}
-	if n == nil || !a.awaits(n) {
-		return steps.NodeAgent{}
+	if left := a.left(n); left > 0 {
+		return steps.NodeAgent{Awaited: true, AwaitedFor: left, UID: n.last}
 	}
-	return steps.NodeAgent{Awaited: true, UID: n.last}
+	return steps.NodeAgent{}
 }
 
-// awaits reports whether a node had a node agent a short time ago.
-func (a *Agents) awaits(n *node) bool {
-	return !n.lost.IsZero() && a.clock.Since(n.lost) < awaited
+// left returns how long an agent that is ready is still waited for on a node.
+func (a *Agents) left(n *node) time.Duration {
+	if n == nil || n.waits.IsZero() {
+		return 0
+	}
+	return max(awaited-a.clock.Since(n.waits), 0)
 }
 
-// ready returns the node agent that can be asked: the newest, of several during an update of
-// the DaemonSet.
-func (n *node) ready() (newest agent, found bool) {
+// newest returns the newest of the matching agents: during an update of the DaemonSet, there
+// may be several.
+func (n *node) newest(match func(agent) bool) (newest agent, found bool) {
 	if n == nil {
 		return newest, false
 	}
 	for _, a := range n.agents {
-		if a.ready && (!found || a.newerThan(newest)) {
+		if match(a) && (!found || a.newerThan(newest)) {
 			newest, found = a, true
 		}
 	}
 	return newest, found
 }
 
-func (a agent) newerThan(b agent) bool {
-	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.Pod, b.Pod)) > 0
+// message returns a sentence that says why no agent is ready on the node of a name.
+func (n *node) message(name string) string {
+	last, found := n.newest(func(agent) bool { return true })
+	if !found {
+		return fmt.Sprintf("The node agent on node %s is gone, and the next one is not ready.", name)
+	}
+	return fmt.Sprintf("The node agent on node %s is not ready%s (pod %s/%s).", name, last.why, last.Namespace, last.Pod)
+}
+
+// wait begins the wait for an agent that is ready when there is none. It begins anew only after
+// one was ready for as long as it is waited for: one that crashes again and again would be
+// waited for without end.
+func (n *node) wait(before, after bool, now time.Time) {
+	switch {
+	case after && !before:
+		n.ready = now
+	case after || !before && len(n.agents) == 0:
+	case n.waits.IsZero(), before && now.Sub(n.ready) >= awaited:
+		n.waits = now
+	}
 }
 
 // set notes a pod of a node agent as it is now, or that it is gone, and reports whether its
-// node has got a node agent that can be asked.
+// node has got a node agent that can be asked, or another one than before.
 func (a *Agents) set(p *corev1.Pod, gone bool) (becameReady bool) {
-	if p.Spec.NodeName == "" || !isAgent(p) {
+	name := nodeOf(p)
+	if name == "" || !isAgent(p) {
 		return false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n := a.nodes[p.Spec.NodeName]
+	n := a.nodes[name]
 	if n == nil {
 		n = &node{agents: map[types.UID]agent{}}
-		a.nodes[p.Spec.NodeName] = n
+		a.nodes[name] = n
 	}
-	was, before := n.ready()
+	last, before := n.newest(agent.isReady)
 	if gone {
 		delete(n.agents, p.UID)
 	} else {
 		n.agents[p.UID] = agentOf(p)
 	}
-	_, after := n.ready()
-	if before && !after {
-		n.lost, n.last = a.clock.Now(), was.PodUID
+	next, after := n.newest(agent.isReady)
+	n.wait(before, after, a.clock.Now())
+	if before {
+		n.last = last.PodUID
 	}
 	a.forget()
-	return after && !before
+	return after && next.PodUID != last.PodUID
 }
 
 // forget drops nodes that have had no node agent for long.
 func (a *Agents) forget() {
 	for name, n := range a.nodes {
-		if len(n.agents) == 0 && !a.awaits(n) {
+		if len(n.agents) == 0 && a.left(n) == 0 {
 			delete(a.nodes, name)
 		}
 	}
-}
-
-func agentOf(p *corev1.Pod) agent {
-	found := agent{Container: transport.Container{
-		Namespace: p.Namespace, Pod: p.Name, PodUID: p.UID, Name: ContainerName, Node: p.Spec.NodeName,
-	}, created: p.CreationTimestamp.Time}
-	for _, c := range pod.Running(p) {
-		if c.Name == ContainerName {
-			found.ID = c.ID
-		}
-	}
-	found.ready = found.ID != "" && p.DeletionTimestamp.IsZero() && !pod.ReadySince(p).IsZero()
-	return found
 }

@@ -72,7 +72,7 @@ func (a *Agents) watch(ctx context.Context, ready func(node string)) {
 			object = last.Obj
 		}
 		if p, ok := object.(*corev1.Pod); ok && a.set(p, gone) {
-			ready(p.Spec.NodeName)
+			ready(nodeOf(p))
 		}
 	}
 	informer := corev1informers.NewFilteredPodInformer(a.client, a.namespace, 0, toolscache.Indexers{}, func(o *metav1.ListOptions) { o.LabelSelector = selector })
@@ -112,12 +112,13 @@ func trim(object any) (any, error) {
 	kept.Name, kept.Namespace, kept.UID = p.Name, p.Namespace, p.UID
 	kept.ResourceVersion, kept.CreationTimestamp, kept.DeletionTimestamp = p.ResourceVersion, p.CreationTimestamp, p.DeletionTimestamp
 	kept.OwnerReferences, kept.Spec.ServiceAccountName = p.OwnerReferences, p.Spec.ServiceAccountName
-	kept.Spec.NodeName = p.Spec.NodeName
+	kept.Spec.NodeName, kept.Spec.Affinity = p.Spec.NodeName, p.Spec.Affinity // nodeOf
 	for _, c := range p.Spec.Containers {
 		if c.Name == ContainerName {
 			kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{Name: c.Name})
 		}
 	}
 	kept.Status.Conditions, kept.Status.ContainerStatuses = p.Status.Conditions, p.Status.ContainerStatuses
+	kept.Status.Phase, kept.Status.Reason, kept.Status.Message = p.Status.Phase, p.Status.Reason, p.Status.Message
 	return kept, nil
 }
