@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // An exec into a node agent that RBAC or a policy denies is tried once for all containers of the
@@ -64,7 +63,13 @@ func TestNodeExecIsDenied(t *testing.T) {
 					if got := streams.on("node-1"); got != tries+1 {
 						t.Fatalf("after %d waits: %d execs began, want %d", tries, got, tries+1)
 					}
-					time.Sleep(statemachine.Backoff(int32(tries)+1) + time.Second)
+					wait := time.Second << tries
+					time.Sleep(wait - time.Millisecond)
+					isDenied()
+					if got := streams.on("node-1"); got != tries+1 {
+						t.Fatalf("within %s: %d execs began, want %d", wait, got, tries+1)
+					}
+					time.Sleep(wait/10 + 2*time.Millisecond) // the jitter
 				}
 				other := viaNode
 				other.Node = "node-2"
@@ -86,7 +91,7 @@ func TestNodeExecIsDenied(t *testing.T) {
 				for range 3 {
 					isDenied()
 				}
-				time.Sleep(3 * time.Second) // a first denial again
+				time.Sleep(1500 * time.Millisecond) // a first denial again
 				denied = false
 				inspects(t, n.opens(t, viaNode))
 				if got := streams.on("node-1"); got != 8 {

@@ -36,11 +36,11 @@ type agentExecs struct {
 	// former conversations last.
 	byNode map[string]*agentExec
 	all    map[*agentExec]bool
-	denied agentDenials
+	denied *agentDenials
 }
 
 func newAgentExecs(streams Streams, agents Agents, seam effects.Seam) *agentExecs {
-	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}, all: map[*agentExec]bool{}, denied: agentDenials{}}
+	return &agentExecs{streams: streams, agents: agents, seam: seam, byNode: map[string]*agentExec{}, all: map[*agentExec]bool{}, denied: newAgentDenials()}
 }
 
 // conversation is the Streams of one conversation.

@@ -134,7 +134,6 @@ func TestNodeAgentFails(t *testing.T) {
 			}
 			f.nodeAgents.fails = ""
 			f.nodeAgents.nodes["node-1"] = steps.NodeAgent{Ready: true, UID: "next"}
-			f.o.round()
 			f.o.settle()
 			f.expect("the next one is ready", isAnnotated, isAnnotated)
 			for i, want := range []string{"Exec " + reason, "Node "} {
