@@ -22,7 +22,8 @@ const (
 	FlagAllowAttach = "EnableDynamicAgentLoading"
 )
 
-// Reasons of a NextStartSkipped. Its message says what to do.
+// Reasons of a NextStartSkipped, beside ReasonPodProtected for containers with power over
+// their node. Its message says what to do.
 const (
 	// ReasonSetFromReference surfaces when the pod takes JDK_JAVA_OPTIONS from a
 	// ConfigMap, a Secret or a field (valueFrom).

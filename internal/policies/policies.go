@@ -21,6 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -141,6 +142,9 @@ func values(sessions []session) map[string]any {
 		"Mirror":              corev1.MirrorPodAnnotationKey,
 		"Never":               []string{v1alpha1.ReasonVariableNotRead, v1alpha1.ReasonLoadingDenied},
 		"LongestOptions":      podfacts.LongestJavaOptions,
+		"SystemNamespace":     metav1.NamespaceSystem,
+		"Ordinary":            "^(CAP_)?(" + strings.Join(power.OrdinaryCapabilities(), "|") + ")$",
+		"SystemPaths":         pathValues(),
 	}
 }
 

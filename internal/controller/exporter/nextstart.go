@@ -104,6 +104,7 @@ var skippedBecause = map[string]string{
 	v1alpha1.ReasonImageNotPinned:        "has an image without a tag, or with the tag latest, which may set JDK_JAVA_OPTIONS tomorrow. Name a tag or digest, or set the variable in the pod template; an empty value suffices.",
 	v1alpha1.ReasonVariableUsed:          "sets JDK_JAVA_OPTIONS twice, or uses it in another variable, its command or its arguments. Add " + v1alpha1.OptionAllowAttach + " to the JVM's options in the pod template.",
 	v1alpha1.ReasonValueTooLong:          "sets a JDK_JAVA_OPTIONS of more than 32 KiB. Move options to a file (@file), or add " + v1alpha1.OptionAllowAttach + " in the pod template.",
+	v1alpha1.ReasonPodProtected:          "has power over its node, or is in kube-system, so the policy leaves it as it is, whatever the operator's flags allow. Add " + v1alpha1.OptionAllowAttach + " to the JVM's options in the pod template.",
 	v1alpha1.ReasonVariableNotRead:       "has a JVM whose launcher does not read JDK_JAVA_OPTIONS: that of Java 8, which needs no option, or another one than java. Give the latter " + v1alpha1.OptionAllowAttach + " by its own means.",
 	v1alpha1.ReasonLoadingDenied:         "has a JVM that was started with -XX:-EnableDynamicAgentLoading. To have it attached to, remove the option.",
 }
