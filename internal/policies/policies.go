@@ -140,7 +140,7 @@ func values(sessions []session) map[string]any {
 		"Attach":              string(v1alpha1.ModeAttach),
 		"OptOut":              v1alpha1.AnnotationOptOut,
 		"Mirror":              corev1.MirrorPodAnnotationKey,
-		"Never":               []string{v1alpha1.ReasonVariableNotRead, v1alpha1.ReasonLoadingDenied},
+		"Never":               v1alpha1.NextStartNever(),
 		"LongestOptions":      podfacts.LongestJavaOptions,
 		"SystemNamespace":     metav1.NamespaceSystem,
 		"Ordinary":            "^(CAP_)?(" + strings.Join(power.OrdinaryCapabilities(), "|") + ")$",

@@ -131,6 +131,14 @@ func TestNextStartSelection(t *testing.T) {
 			status: v1alpha1.NextStartStatus{Skipped: []v1alpha1.NextStartSkipped{{Name: "app", Reason: v1alpha1.ReasonLoadingDenied, Pod: "p", Message: "m"}}},
 			pod:    func(p *corev1.Pod) { p.Spec.Containers[0].Env = variables(variable, "-Da") }, want: "app: " + variable + "=-Da",
 		},
+		"a container with a value, in which Java 8 was seen with its image": {
+			status: v1alpha1.NextStartStatus{Skipped: []v1alpha1.NextStartSkipped{{Name: "app", Image: appImage, Reason: v1alpha1.ReasonVariableNotRead, Pod: "p", Message: "m"}}},
+			pod:    func(p *corev1.Pod) { p.Spec.Containers[0].Env = variables(variable, "-Da") }, want: "app: " + variable + "=-Da",
+		},
+		"a container with a value, in which Java 8 was seen with another image": {
+			status: v1alpha1.NextStartStatus{Skipped: []v1alpha1.NextStartSkipped{{Name: "app", Image: "registry.example/app:8", Reason: v1alpha1.ReasonVariableNotRead, Pod: "p", Message: "m"}}},
+			pod:    func(p *corev1.Pod) { p.Spec.Containers[0].Env = variables(variable, "-Da") }, want: added + " -Da",
+		},
 		"a sidecar, and an init container that ends": {
 			status: v1alpha1.NextStartStatus{Containers: []v1alpha1.NextStartContainer{{Name: "app", Image: appImage}, {Name: "sidecar", Image: appImage}, {Name: "init", Image: appImage}}},
 			pod: func(p *corev1.Pod) {

@@ -192,8 +192,8 @@ func TestNextStartSkipped(t *testing.T) {
 		f.run(p)
 	}
 	f.o.settle()
-	want := "app " + appImage + ", app skipped SetFromReference c, app skipped MayBeSetFromReference d, app skipped SetByImage e, " +
-		"app skipped ImageNotPinned f, app skipped VariableUsed g, app skipped VariableNotRead h, app skipped LoadingDenied i"
+	want := "app " + appImage + ", app skipped VariableNotRead h, app skipped LoadingDenied i, app skipped SetFromReference c, " +
+		"app skipped MayBeSetFromReference d, app skipped SetByImage e, app skipped ImageNotPinned f, app skipped VariableUsed g"
 	if got := c.nextStarts(e); got != want {
 		t.Errorf("status.atNextStart (-want +got):\n%s", cmp.Diff(want, got))
 	}

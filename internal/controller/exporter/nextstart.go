@@ -33,7 +33,7 @@ func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
 		known = before.Containers
 	}
 	var fresh, wrong []v1alpha1.NextStartContainer
-	status := &v1alpha1.NextStartStatus{}
+	var skips skips
 	for _, m := range f.members {
 		for _, start := range m.nextStarts(f.exporter) {
 			container := v1alpha1.NextStartContainer{Name: start.Name, Image: start.Image}
@@ -43,10 +43,10 @@ func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
 			case start.Adds && len(start.Image) <= maxNextStartImage && !slices.Contains(fresh, container):
 				fresh = append(fresh, container)
 			}
-			status.Skipped = withSkipped(status.Skipped, start, m.pod.Name)
+			skips.add(start, m.pod.Name)
 		}
 	}
-	status.Containers = f.nextStartContainers(known, fresh, wrong)
+	status := &v1alpha1.NextStartStatus{Containers: f.nextStartContainers(known, fresh, wrong), Skipped: skips.list()}
 	if len(status.Containers)+len(status.Skipped) == 0 {
 		return nil // a server-side apply that empties an object makes it null, which the schema rejects
 	}
@@ -84,16 +84,39 @@ func (f *fleet) nextStartContainers(known, fresh, wrong []v1alpha1.NextStartCont
 	return all
 }
 
-// withSkipped adds a container that is skipped, unless one of the same name and reason is there.
-func withSkipped(skipped []v1alpha1.NextStartSkipped, start record.NextStart, in string) []v1alpha1.NextStartSkipped {
-	same := func(s v1alpha1.NextStartSkipped) bool { return s.Name == start.Name && s.Reason == start.Reason }
-	if start.Reason == "" || len(skipped) == maxNextStartsSkipped || slices.ContainsFunc(skipped, same) {
-		return skipped
+// skips are the containers that are skipped, by pod name: those that the policy reads, and
+// others.
+type skips struct{ read, others []v1alpha1.NextStartSkipped }
+
+// add adds a container that is skipped, unless the same is there: what a JVM shows is a fact
+// about its image, the rest one about the pod's spec, which pods with other images share.
+func (s *skips) add(start record.NextStart, in string) {
+	if start.Reason == "" {
+		return
 	}
-	return append(skipped, v1alpha1.NextStartSkipped{
-		Name: start.Name, Reason: start.Reason, Pod: in,
-		Message: text.Cut(fmt.Sprintf("Container %s in pod %s %s", start.Name, in, skippedBecause[start.Reason]), maxNextStartMessage),
-	})
+	skip := v1alpha1.NextStartSkipped{Name: start.Name, Reason: start.Reason}
+	if start.Contradicts && len(start.Image) <= maxNextStartImage {
+		skip.Image = start.Image
+	}
+	to := &s.others
+	if slices.Contains(v1alpha1.NextStartNever(), start.Reason) {
+		to = &s.read
+	}
+	same := func(other v1alpha1.NextStartSkipped) bool {
+		return other.Name == skip.Name && other.Reason == skip.Reason && other.Image == skip.Image
+	}
+	if len(*to) == maxNextStartsSkipped || slices.ContainsFunc(*to, same) {
+		return
+	}
+	skip.Pod = in
+	skip.Message = text.Cut(fmt.Sprintf("Container %s in pod %s %s", start.Name, in, skippedBecause[start.Reason]), maxNextStartMessage)
+	*to = append(*to, skip)
+}
+
+// list returns the containers to list: those that the policy reads, which so are not cut off.
+func (s *skips) list() []v1alpha1.NextStartSkipped {
+	all := slices.Concat(s.read, s.others)
+	return all[:min(len(all), maxNextStartsSkipped)]
 }
 
 // skippedBecause is the end of each reason's message, whose subject is the container.
