@@ -43,6 +43,9 @@ func NextStarts(in *corev1.Pod, status *v1alpha1.JmxAttachmentStatus, containers
 		if start != nil && !start.Contradicts && protectedAtNextStart(in, c.Name) {
 			start = &NextStart{Reason: v1alpha1.ReasonPodProtected}
 		}
+		if _, mirror := in.Annotations[corev1.MirrorPodAnnotationKey]; mirror && start != nil && !start.Contradicts {
+			start = nil // the kubelet starts the next one, from its file
+		}
 		if start != nil {
 			start.Name, start.Image = c.Name, c.Image
 			all = append(all, *start)

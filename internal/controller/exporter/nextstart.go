@@ -134,28 +134,38 @@ var skippedBecause = map[string]string{
 
 // warnsLater reports whether a load into a JVM of the pod writes warning lines now, or after an
 // upgrade of Java.
-func (m member) warnsLater() bool {
-	return slices.ContainsFunc(pod.Attachable(m.pod), m.warnsLaterIn)
-}
+func (m member) warnsLater() bool { return len(m.warningLater()) > 0 }
 
-// covered reports whether, after the next start, a load writes none: the policy gives each
-// container with such a JVM the option.
+// covered reports whether, after the next start, a load writes none: the policy is sure to give
+// the option to each JVM that would.
 func (m member) covered(exporter *v1alpha1.PrometheusJmxExporter) bool {
 	starts := m.nextStarts(exporter)
-	for _, c := range pod.Attachable(m.pod) {
-		if !m.warnsLaterIn(c) {
-			continue
-		}
-		if !slices.ContainsFunc(starts, func(s record.NextStart) bool { return s.Name == c.Name && s.Reason == "" }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.warningLater(), func(p v1alpha1.JavaProcess) bool {
+		return !slices.ContainsFunc(starts, func(s record.NextStart) bool { return s.Name == p.Container && gives(s, p) })
+	})
 }
 
-func (m member) warnsLaterIn(c corev1.Container) bool {
-	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+// gives reports whether the policy gives the option to the successor of a JVM. Where it adds
+// the variable, that is sure for this image only, and an upgrade brings another one. A value
+// counts if the JVM was seen with it: an entrypoint may have removed the variable.
+func gives(start record.NextStart, p v1alpha1.JavaProcess) bool {
+	switch {
+	case start.Reason != "":
+		return false
+	case start.Adds:
+		return p.AgentLoading == v1alpha1.AgentLoadingWarns && len(start.Image) <= maxNextStartImage
+	}
+	return p.JavaOptions == v1alpha1.JavaOptionsSet
+}
+
+// warningLater returns the JVMs of warnsLater.
+func (m member) warningLater() (all []v1alpha1.JavaProcess) {
+	containers := pod.Attachable(m.pod)
+	for _, p := range m.attachment.Status.Processes {
 		warns := p.AgentLoading == v1alpha1.AgentLoadingWarns || p.AgentLoading == v1alpha1.AgentLoadingWarnsAfterUpgrade
-		return p.Container == c.Name && warns && !p.Excluded && !p.Adopted
-	})
+		if warns && !p.Excluded && !p.Adopted && slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == p.Container }) {
+			all = append(all, p)
+		}
+	}
+	return all
 }

@@ -69,3 +69,35 @@ func TestNextStartSkippedOrder(t *testing.T) {
 		t.Errorf("skipped, without the others (-want +got):\n%s", diff)
 	}
 }
+
+// A pod is covered if the next start is sure to give the option to each JVM that warns.
+func TestCovered(t *testing.T) {
+	value := func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: v1alpha1.JavaOptionsVariable, Value: "-Da"}} }
+	later := func(m member) member {
+		m.process().AgentLoading = v1alpha1.AgentLoadingWarnsAfterUpgrade
+		return m
+	}
+	mirror := startingMember("mirror", "app:1", v1alpha1.JavaOptionsAbsent)
+	mirror.pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+	two := startingMember("two", "app:1", v1alpha1.JavaOptionsAbsent)
+	two.attachment.Status.Processes = append(two.attachment.Status.Processes, *two.process())
+	two.attachment.Status.Processes[1].AgentLoading = v1alpha1.AgentLoadingWarnsAfterUpgrade
+	for name, tc := range map[string]struct {
+		member member
+		want   bool
+	}{
+		"the variable is added":                          {startingMember("a", "app:1", v1alpha1.JavaOptionsAbsent), true},
+		"a value becomes longer":                         {startingMember("a", "app:1", v1alpha1.JavaOptionsSet, value), true},
+		"an upgrade brings an image that is not known":   {later(startingMember("a", "app:1", v1alpha1.JavaOptionsAbsent)), false},
+		"an upgrade, and the value hides the image's":    {later(startingMember("a", "app:1", v1alpha1.JavaOptionsSet, value)), true},
+		"a value, which the JVM is not known to read":    {startingMember("a", "app:1", "", value), false},
+		"a value, which the JVM does not read":           {startingMember("a", "app:1", v1alpha1.JavaOptionsIgnored, value), false},
+		"an image whose name is too long for the status": {startingMember("a", strings.Repeat("i", maxNextStartImage)+":1", v1alpha1.JavaOptionsAbsent), false},
+		"the mirror of a static pod":                     {mirror, false},
+		"one of two JVMs warns only after an upgrade":    {two, false},
+	} {
+		if got := tc.member.covered(&v1alpha1.PrometheusJmxExporter{}); got != tc.want {
+			t.Errorf("%s: got %t, want %t", name, got, tc.want)
+		}
+	}
+}
