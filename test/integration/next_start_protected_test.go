@@ -58,6 +58,16 @@ func TestNextStartProtected(t *testing.T) {
 		pods["path "+path] = func(p *corev1.Pod) { onNode(p, path, corev1.VolumeMount{}) }
 		pods["path "+path+", read only"] = func(p *corev1.Pod) { onNode(p, path, corev1.VolumeMount{ReadOnly: true}) }
 	}
+	for name, how := range map[string]func(*corev1.Pod){
+		"opted out": func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "true"} },
+		"a mirror pod": func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Annotations = "node-1", map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+		},
+	} {
+		if got := env(c.mutated(plain(), how)); got != "" {
+			t.Errorf("%s: got %q, want no variable", name, got)
+		}
+	}
 	for name, how := range pods {
 		pod := plain()
 		how(pod)
