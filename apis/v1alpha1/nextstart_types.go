@@ -22,7 +22,8 @@ const (
 	FlagAllowAttach = "EnableDynamicAgentLoading"
 )
 
-// Reasons of a NextStartSkipped. Its message says what to do.
+// Reasons of a NextStartSkipped, beside ReasonPodProtected for containers with power over
+// their node. Its message says what to do.
 const (
 	// ReasonSetFromReference surfaces when the pod takes JDK_JAVA_OPTIONS from a
 	// ConfigMap, a Secret or a field (valueFrom).
@@ -49,6 +50,11 @@ const (
 	ReasonLoadingDenied = "LoadingDenied"
 )
 
+// NextStartNever returns the reasons for which the policy of config/next-start changes no
+// container of the same name and image, whatever the pod sets: its JVMs cannot use the
+// option, or may not have it.
+func NextStartNever() []string { return []string{ReasonVariableNotRead, ReasonLoadingDenied} }
+
 // NextStartStatus is what is known of the containers to which spec.atNextStart applies.
 // The policy of config/next-start reads it.
 type NextStartStatus struct {
@@ -60,7 +66,9 @@ type NextStartStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Containers []NextStartContainer `json:"containers,omitempty"`
-	// skipped are the containers with a JVM that the policy does not change, and why.
+	// skipped are the containers with a JVM that the policy does not change, and why. Those
+	// with the reasons VariableNotRead and LoadingDenied, by which the policy decides, come
+	// first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -86,6 +94,12 @@ type NextStartSkipped struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
+	// image is its image, as in the pod's spec, if the reason was seen in a JVM
+	// (VariableNotRead, LoadingDenied, SetByImage): it holds for containers of this name
+	// with this image. Without an image, it holds for all of this name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
 	// reason is why the policy does not change it.
 	// +required
 	// +kubebuilder:validation:MaxLength=64

@@ -56,7 +56,8 @@ type Preflight struct {
 	UpgradeWarnings int32 `json:"upgradeWarnings"`
 	// coveredAtNextStart counts those of upgradeWarnings whose successors write no such
 	// lines, and are not refused, with spec.atNextStart AllowAttach and the admission
-	// policy of config/next-start.
+	// policy of config/next-start. A JVM that warns only after an upgrade, which is another
+	// image, counts if the pod sets JDK_JAVA_OPTIONS.
 	// +optional
 	CoveredAtNextStart int32 `json:"coveredAtNextStart"`
 }

@@ -57,6 +57,25 @@ var renderings = map[string]rendering{
 		values:  "nextStart.enabled=true",
 		overlay: with("CONFIG/next-start"),
 	},
+	"next start in another namespace": {
+		namespace: "monitoring",
+		values:    "nextStart.enabled=true",
+		overlay:   one("namespace: monitoring\nresources: [CONFIG/default]\ncomponents: [CONFIG/next-start]\ntransformers: [CONFIG/policies/installation]"),
+	},
+	"next start in the operator's own namespace": {
+		namespace: "default",
+		values:    "namespaces={default} metrics.secure=false metrics.port=8080 nextStart.enabled=true",
+		overlay: map[string]string{
+			"own": "namespace: default\nresources: [CONFIG/namespaced]\ncomponents: [CONFIG/next-start]\ntransformers: [CONFIG/policies/installation, CONFIG/policies/namespace]",
+			".": `resources: [own]
+patches:
+  - target: {kind: Deployment}
+    patch: "- {op: replace, path: /spec/template/spec/containers/0/args/0, value: --namespace=default}"
+  - target: {kind: ValidatingAdmissionPolicyBinding, labelSelector: banzaicloud.com/operator-records=true}
+    patch: |
+      - {op: replace, path: /spec/matchResources/namespaceSelector, value: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [default]}]}}`,
+		},
+	},
 	"next start, before Kubernetes 1.36": {
 		older:   true,
 		values:  "nextStart.enabled=true",

@@ -23,7 +23,7 @@ type mutant struct {
 }
 
 // mutants are those of all tables.
-var mutants = slices.Concat(ofWork, ofNode, ofThreats)
+var mutants = slices.Concat(ofWork, ofNode, ofNextStart, ofThreats)
 
 // named is a test of a package.
 type named struct{ in, test string }

@@ -62,4 +62,14 @@ var ofNode = []mutant{
 		"internal/controller/nodeagents/agents.go", "before && now.Sub(n.ready) >= awaited:", "before:",
 		named{"internal/controller/nodeagents", "TestAgents"},
 	},
+	{
+		"a node agent serves only the pod of its conversation",
+		"internal/helper/target.go", "if req.PodUID != target.PodUID || req.ContainerID != target.ContainerID {", "if req.ContainerID != target.ContainerID {",
+		named{"internal/helper", "TestNodeBound"},
+	},
+	{
+		"a node agent signals no successor of its session",
+		"cmd/jmx-attach/node.go", "started != p.StartTime", "started == 0",
+		named{"cmd/jmx-attach", "TestTerminate"},
+	},
 }

@@ -21,6 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/power"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -139,8 +140,11 @@ func values(sessions []session) map[string]any {
 		"Attach":              string(v1alpha1.ModeAttach),
 		"OptOut":              v1alpha1.AnnotationOptOut,
 		"Mirror":              corev1.MirrorPodAnnotationKey,
-		"Never":               []string{v1alpha1.ReasonVariableNotRead, v1alpha1.ReasonLoadingDenied},
+		"Never":               v1alpha1.NextStartNever(),
 		"LongestOptions":      podfacts.LongestJavaOptions,
+		"SystemNamespace":     metav1.NamespaceSystem,
+		"Ordinary":            "^(CAP_)?(" + strings.Join(power.OrdinaryCapabilities(), "|") + ")$",
+		"SystemPaths":         pathValues(),
 	}
 }
 

@@ -39,12 +39,28 @@ func NextStarts(in *corev1.Pod, status *v1alpha1.JmxAttachmentStatus, containers
 		if len(jvms) == 0 || len(containers) > 0 && !slices.Contains(containers, v1alpha1.ContainerName(c.Name)) {
 			continue
 		}
-		if start := nextStart(&c, jvms); start != nil {
+		start := nextStart(&c, jvms)
+		if start != nil && !start.Contradicts && protectedAtNextStart(in, c.Name) {
+			start = &NextStart{Reason: v1alpha1.ReasonPodProtected}
+		}
+		if _, mirror := in.Annotations[corev1.MirrorPodAnnotationKey]; mirror && start != nil && !start.Contradicts {
+			start = nil // the kubelet starts the next one, from its file
+		}
+		if start != nil {
 			start.Name, start.Image = c.Name, c.Image
 			all = append(all, *start)
 		}
 	}
 	return all
+}
+
+// protectedAtNextStart reports whether the policy leaves a container alone since it has power
+// over its node: of the pod as it is created, which no ephemeral container has joined yet, and
+// whatever the operator's flags allow, which the policy does not know.
+func protectedAtNextStart(in *corev1.Pod, container string) bool {
+	created := &corev1.Pod{ObjectMeta: in.ObjectMeta, Spec: in.Spec}
+	created.Spec.EphemeralContainers = nil
+	return pod.Protection{}.Container(created, container) != ""
 }
 
 // nextStart is NextStarts of one container with these JVMs.

@@ -71,13 +71,20 @@ func ports(processes []*v1alpha1.JavaProcess) string {
 	return strings.Join(ports, ", ")
 }
 
-// warnings returns what loads printed on the application's output, without duplicates.
+// AdviceOnWarning is what to do about the warning lines of JEP 451, in this order.
+const AdviceOnWarning = "To load without them, give the JVM -XX:+EnableDynamicAgentLoading with spec.atNextStart: AllowAttach, or in the pod template, then replace the pod."
+
+// warnings returns what loads printed on the application's output, without duplicates, and
+// what to do about it.
 func warnings(processes []*v1alpha1.JavaProcess) []string {
 	var warnings []string
 	for _, p := range processes {
 		if p.Warning != "" && !slices.Contains(warnings, p.Warning) {
 			warnings = append(warnings, p.Warning)
 		}
+	}
+	if len(warnings) > 0 {
+		warnings = append(warnings, AdviceOnWarning)
 	}
 	return warnings
 }

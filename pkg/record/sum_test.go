@@ -104,7 +104,7 @@ func TestHeld(t *testing.T) {
 		"files are staged":                      {Staged, []v1alpha1.JavaProcess{app, worker, stock}, v1alpha1.ReasonFilesVerified, "The agent and its configuration are staged and verified in container app, worker."},
 		"files are staged, and the JVM refuses": {Staged, []v1alpha1.JavaProcess{refused}, v1alpha1.ReasonFilesVerified, "The agent and its configuration are staged and verified in container app."},
 		"nothing is staged for an adopted JVM":  {Staged, []v1alpha1.JavaProcess{stock}, v1alpha1.ReasonAdopted, "Nothing is staged; the stock exporter is adopted as it is."},
-		"the agent serves":                      {Loaded, []v1alpha1.JavaProcess{app, worker}, v1alpha1.ReasonAgentServing, "The agent serves port 9400, 9404. A warning."},
+		"the agent serves":                      {Loaded, []v1alpha1.JavaProcess{app, worker}, v1alpha1.ReasonAgentServing, "The agent serves port 9400, 9404. A warning. " + AdviceOnWarning},
 		"the adopted JVM serves":                {Loaded, []v1alpha1.JavaProcess{stock}, v1alpha1.ReasonAdopted, "The stock exporter serves port 9999 with its own configuration; it is exposed as it is."},
 		"the endpoint is exposed":               {Exposed, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonEndpointPublished, "/metrics answers on port 9400 and is listed in an EndpointSlice."},
 		"the endpoint is exposed, and unreachable": {

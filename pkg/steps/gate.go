@@ -113,6 +113,10 @@ func protected(why string) *statemachine.Outcome {
 	return new(record.NotDone(v1alpha1.ReasonPodProtected, why))
 }
 
+// loadWarns is the message of ReasonAgentLoadingWarns.
+const loadWarns = "Loading the agent makes the JVM write the four warning lines of JEP 451 to the application's standard error. " +
+	record.AdviceOnWarning + " Or accept them with spec.dynamicAgentLoading: Allow."
+
 // refusesWarning returns why nothing is loaded into a process: its JVM would print a
 // warning, which the exporter does not accept; nil otherwise. If the record does not
 // know whether the JVM warns, the helper checks before it loads.
@@ -120,7 +124,7 @@ func (s *Situation) refusesWarning(p *v1alpha1.JavaProcess) *statemachine.Outcom
 	if !s.refusesOnWarning() || !p.LoadWarns || p.Excluded || p.Adopted || record.MayHaveAgent(p) {
 		return nil
 	}
-	return new(record.NotDone(v1alpha1.ReasonAgentLoadingWarns, "Loading the agent makes the JVM write the four warning lines of JEP 451 to the application's standard error. Start the JVM with -XX:+EnableDynamicAgentLoading, or accept the lines with spec.dynamicAgentLoading: Allow."))
+	return new(record.NotDone(v1alpha1.ReasonAgentLoadingWarns, loadWarns))
 }
 
 // preflight returns the result of a preflight for a JVM that was found: what would

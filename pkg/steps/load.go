@@ -119,6 +119,8 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 	case v1alpha1.ReasonStockExporter: // it came since the inspection: it is to be adopted
 		outcome = record.NotDone(v1alpha1.ReasonReplaced, "The stock exporter was loaded into the JVM; rediscovering.")
 		outcome.Back, outcome.Err = Replaced, err
+	case v1alpha1.ReasonAgentLoadingWarns: // the helper does not know the exporter
+		outcome.Message = loadWarns
 	case v1alpha1.ReasonProcessGone:
 		outcome.Back = Replaced
 	}

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -67,6 +68,8 @@ func TestLoadRefusesOnWarning(t *testing.T) {
 		})
 		if got := (Load{s.Tools}).Ensure(t.Context(), s.jvm()); got.Reason != v1alpha1.ReasonAgentLoadingWarns {
 			t.Errorf("reason: got %q, want AgentLoadingWarns", got.Reason)
+		} else if !strings.Contains(got.Message, "spec.atNextStart") {
+			t.Errorf("message does not name spec.atNextStart: %q", got.Message)
 		}
 		if refuses != (policy == v1alpha1.DynamicAgentLoadingRefuseOnWarning) {
 			t.Errorf("policy %q: refusal requested: got %t", policy, refuses)

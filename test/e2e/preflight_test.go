@@ -22,7 +22,7 @@ func TestPreflight(t *testing.T) {
 		Assess("every pod is inspected", funcs.ExporterCondition(namespace, preflight,
 			v1alpha1.ConditionPreflightComplete, metav1.ConditionTrue, v1alpha1.ReasonPodsInspected, "2/5")).
 		Assess("the reasons are counted", funcs.PreflightFound(namespace, preflight, v1alpha1.Preflight{
-			Attachable: "2/5", LoadWarnings: 1, UpgradeWarnings: 2, CoveredAtNextStart: 2,
+			Attachable: "2/5", LoadWarnings: 1, UpgradeWarnings: 2, CoveredAtNextStart: 1,
 			Reasons: []v1alpha1.PreflightReason{
 				{Reason: v1alpha1.ReasonAttachDisabled, Count: 1}, {Reason: v1alpha1.ReasonNoJavaProcess, Count: 1}, {Reason: v1alpha1.ReasonNoShell, Count: 1},
 			},

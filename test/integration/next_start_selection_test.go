@@ -89,6 +89,15 @@ func TestNextStartSelection(t *testing.T) {
 		"Linux, by the node selector": {
 			pod: func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "linux"} }, want: added,
 		},
+		"the node's network":   {pod: func(p *corev1.Pod) { p.Spec.HostNetwork = true }},
+		"the node's processes": {pod: func(p *corev1.Pod) { p.Spec.HostPID = true }},
+		"the node's IPC":       {pod: func(p *corev1.Pod) { p.Spec.HostIPC = true }},
+		"a privileged container": {pod: func(p *corev1.Pod) {
+			p.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+		}},
+		"a capability with power over the node": {pod: func(p *corev1.Pod) { capable(p, "cap_sys_admin") }},
+		"an ordinary capability":                {pod: func(p *corev1.Pod) { capable(p, "CAP_CHOWN") }, want: added},
+
 		"Linux":          {pod: func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Linux} }, want: added},
 		"mode Preflight": {exporter: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight }},
 		"not requested":  {exporter: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.AtNextStart = "" }},
@@ -122,6 +131,14 @@ func TestNextStartSelection(t *testing.T) {
 			status: v1alpha1.NextStartStatus{Skipped: []v1alpha1.NextStartSkipped{{Name: "app", Reason: v1alpha1.ReasonLoadingDenied, Pod: "p", Message: "m"}}},
 			pod:    func(p *corev1.Pod) { p.Spec.Containers[0].Env = variables(variable, "-Da") }, want: "app: " + variable + "=-Da",
 		},
+		"a container with a value, in which Java 8 was seen with its image": {
+			status: v1alpha1.NextStartStatus{Skipped: []v1alpha1.NextStartSkipped{{Name: "app", Image: appImage, Reason: v1alpha1.ReasonVariableNotRead, Pod: "p", Message: "m"}}},
+			pod:    func(p *corev1.Pod) { p.Spec.Containers[0].Env = variables(variable, "-Da") }, want: "app: " + variable + "=-Da",
+		},
+		"a container with a value, in which Java 8 was seen with another image": {
+			status: v1alpha1.NextStartStatus{Skipped: []v1alpha1.NextStartSkipped{{Name: "app", Image: "registry.example/app:8", Reason: v1alpha1.ReasonVariableNotRead, Pod: "p", Message: "m"}}},
+			pod:    func(p *corev1.Pod) { p.Spec.Containers[0].Env = variables(variable, "-Da") }, want: added + " -Da",
+		},
 		"a sidecar, and an init container that ends": {
 			status: v1alpha1.NextStartStatus{Containers: []v1alpha1.NextStartContainer{{Name: "app", Image: appImage}, {Name: "sidecar", Image: appImage}, {Name: "init", Image: appImage}}},
 			pod: func(p *corev1.Pod) {
@@ -154,6 +171,11 @@ func TestNextStartSelection(t *testing.T) {
 		remove(t, e)
 		eventually(t, func() bool { return env(c.mutated(valued("-Da"))) == "app: "+variable+"=-Da" })
 	}
+}
+
+// capable adds a capability to the container of a pod.
+func capable(p *corev1.Pod, capability corev1.Capability) {
+	p.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{capability}}}
 }
 
 func twoContainers(p *corev1.Pod) {

@@ -74,6 +74,10 @@ With the transport Node, the operator executes in its own namespace alone (confi
 {{- $in := dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" $.Values.namespaces }}
 {{- $_ := set $object.spec "matchResources" (dict "namespaceSelector" (dict "matchExpressions" (list $in))) }}
 {{- end }}
+{{- /* It attaches in its own namespace, so the policy does not leave that alone, as config/policies/namespace. */}}
+{{- if and (eq $object.kind "MutatingAdmissionPolicy") (eq (get $meta.labels "app.kubernetes.io/component") "next-start") (has $.Release.Namespace ($.Values.namespaces | default list)) }}
+{{- $_ := set (index $object.spec.matchConstraints.namespaceSelector.matchExpressions 0) "values" (list "kube-system" "kube-system") }}
+{{- end }}
 {{- /* Without the kinds, there would be no exporter and no record of an agent. */}}
 {{- if eq $object.kind "CustomResourceDefinition" }}
 {{- $_ := set $meta "annotations" (merge (dict "helm.sh/resource-policy" "keep") ($meta.annotations | default dict)) }}

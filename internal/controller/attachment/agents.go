@@ -112,14 +112,10 @@ func (v *visit) nodeAgentCame() bool {
 // being attached to, or from being detached. A container for which only another transport failed
 // keeps no pod from it where others are attached to.
 func awaitsNodeAgent(status *v1alpha1.JmxAttachmentStatus) bool {
-	return mayEnd(status.Reason) ||
-		slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return mayEnd(p.Reason) }) ||
+	return steps.AwaitsNodeAgent(status.Reason) ||
+		slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return steps.AwaitsNodeAgent(p.Reason) }) ||
 		slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return slices.Contains(byNodeAgent, c.Reason) })
 }
 
 // byNodeAgent are the reasons of a node agent for not reaching a container.
 var byNodeAgent = []string{v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentRefused}
-
-func mayEnd(reason string) bool {
-	return steps.AwaitsNodeAgent(reason) || slices.Contains(byNodeAgent, reason)
-}

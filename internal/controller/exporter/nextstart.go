@@ -33,7 +33,7 @@ func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
 		known = before.Containers
 	}
 	var fresh, wrong []v1alpha1.NextStartContainer
-	status := &v1alpha1.NextStartStatus{}
+	var skips skips
 	for _, m := range f.members {
 		for _, start := range m.nextStarts(f.exporter) {
 			container := v1alpha1.NextStartContainer{Name: start.Name, Image: start.Image}
@@ -43,10 +43,10 @@ func (f *fleet) nextStart() *v1alpha1.NextStartStatus {
 			case start.Adds && len(start.Image) <= maxNextStartImage && !slices.Contains(fresh, container):
 				fresh = append(fresh, container)
 			}
-			status.Skipped = withSkipped(status.Skipped, start, m.pod.Name)
+			skips.add(start, m.pod.Name)
 		}
 	}
-	status.Containers = f.nextStartContainers(known, fresh, wrong)
+	status := &v1alpha1.NextStartStatus{Containers: f.nextStartContainers(known, fresh, wrong), Skipped: skips.list()}
 	if len(status.Containers)+len(status.Skipped) == 0 {
 		return nil // a server-side apply that empties an object makes it null, which the schema rejects
 	}
@@ -84,16 +84,39 @@ func (f *fleet) nextStartContainers(known, fresh, wrong []v1alpha1.NextStartCont
 	return all
 }
 
-// withSkipped adds a container that is skipped, unless one of the same name and reason is there.
-func withSkipped(skipped []v1alpha1.NextStartSkipped, start record.NextStart, in string) []v1alpha1.NextStartSkipped {
-	same := func(s v1alpha1.NextStartSkipped) bool { return s.Name == start.Name && s.Reason == start.Reason }
-	if start.Reason == "" || len(skipped) == maxNextStartsSkipped || slices.ContainsFunc(skipped, same) {
-		return skipped
+// skips are the containers that are skipped, by pod name: those that the policy reads, and
+// others.
+type skips struct{ read, others []v1alpha1.NextStartSkipped }
+
+// add adds a container that is skipped, unless the same is there: what a JVM shows is a fact
+// about its image, the rest one about the pod's spec, which pods with other images share.
+func (s *skips) add(start record.NextStart, in string) {
+	if start.Reason == "" {
+		return
 	}
-	return append(skipped, v1alpha1.NextStartSkipped{
-		Name: start.Name, Reason: start.Reason, Pod: in,
-		Message: text.Cut(fmt.Sprintf("Container %s in pod %s %s", start.Name, in, skippedBecause[start.Reason]), maxNextStartMessage),
-	})
+	skip := v1alpha1.NextStartSkipped{Name: start.Name, Reason: start.Reason}
+	if start.Contradicts && len(start.Image) <= maxNextStartImage {
+		skip.Image = start.Image
+	}
+	to := &s.others
+	if slices.Contains(v1alpha1.NextStartNever(), start.Reason) {
+		to = &s.read
+	}
+	same := func(other v1alpha1.NextStartSkipped) bool {
+		return other.Name == skip.Name && other.Reason == skip.Reason && other.Image == skip.Image
+	}
+	if len(*to) == maxNextStartsSkipped || slices.ContainsFunc(*to, same) {
+		return
+	}
+	skip.Pod = in
+	skip.Message = text.Cut(fmt.Sprintf("Container %s in pod %s %s", start.Name, in, skippedBecause[start.Reason]), maxNextStartMessage)
+	*to = append(*to, skip)
+}
+
+// list returns the containers to list: those that the policy reads, which so are not cut off.
+func (s *skips) list() []v1alpha1.NextStartSkipped {
+	all := slices.Concat(s.read, s.others)
+	return all[:min(len(all), maxNextStartsSkipped)]
 }
 
 // skippedBecause is the end of each reason's message, whose subject is the container.
@@ -104,34 +127,45 @@ var skippedBecause = map[string]string{
 	v1alpha1.ReasonImageNotPinned:        "has an image without a tag, or with the tag latest, which may set JDK_JAVA_OPTIONS tomorrow. Name a tag or digest, or set the variable in the pod template; an empty value suffices.",
 	v1alpha1.ReasonVariableUsed:          "sets JDK_JAVA_OPTIONS twice, or uses it in another variable, its command or its arguments. Add " + v1alpha1.OptionAllowAttach + " to the JVM's options in the pod template.",
 	v1alpha1.ReasonValueTooLong:          "sets a JDK_JAVA_OPTIONS of more than 32 KiB. Move options to a file (@file), or add " + v1alpha1.OptionAllowAttach + " in the pod template.",
+	v1alpha1.ReasonPodProtected:          "has power over its node, or is in kube-system, so the policy leaves it as it is, whatever the operator's flags allow. Add " + v1alpha1.OptionAllowAttach + " to the JVM's options in the pod template.",
 	v1alpha1.ReasonVariableNotRead:       "has a JVM whose launcher does not read JDK_JAVA_OPTIONS: that of Java 8, which needs no option, or another one than java. Give the latter " + v1alpha1.OptionAllowAttach + " by its own means.",
 	v1alpha1.ReasonLoadingDenied:         "has a JVM that was started with -XX:-EnableDynamicAgentLoading. To have it attached to, remove the option.",
 }
 
 // warnsLater reports whether a load into a JVM of the pod writes warning lines now, or after an
 // upgrade of Java.
-func (m member) warnsLater() bool {
-	return slices.ContainsFunc(pod.Attachable(m.pod), m.warnsLaterIn)
-}
+func (m member) warnsLater() bool { return len(m.warningLater()) > 0 }
 
-// covered reports whether, after the next start, a load writes none: the policy gives each
-// container with such a JVM the option.
+// covered reports whether, after the next start, a load writes none: the policy is sure to give
+// the option to each JVM that would.
 func (m member) covered(exporter *v1alpha1.PrometheusJmxExporter) bool {
 	starts := m.nextStarts(exporter)
-	for _, c := range pod.Attachable(m.pod) {
-		if !m.warnsLaterIn(c) {
-			continue
-		}
-		if !slices.ContainsFunc(starts, func(s record.NextStart) bool { return s.Name == c.Name && s.Reason == "" }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.warningLater(), func(p v1alpha1.JavaProcess) bool {
+		return !slices.ContainsFunc(starts, func(s record.NextStart) bool { return s.Name == p.Container && gives(s, p) })
+	})
 }
 
-func (m member) warnsLaterIn(c corev1.Container) bool {
-	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+// gives reports whether the policy gives the option to the successor of a JVM. Where it adds
+// the variable, that is sure for this image only, and an upgrade brings another one. A value
+// counts if the JVM was seen with it: an entrypoint may have removed the variable.
+func gives(start record.NextStart, p v1alpha1.JavaProcess) bool {
+	switch {
+	case start.Reason != "":
+		return false
+	case start.Adds:
+		return p.AgentLoading == v1alpha1.AgentLoadingWarns && len(start.Image) <= maxNextStartImage
+	}
+	return p.JavaOptions == v1alpha1.JavaOptionsSet
+}
+
+// warningLater returns the JVMs of warnsLater.
+func (m member) warningLater() (all []v1alpha1.JavaProcess) {
+	containers := pod.Attachable(m.pod)
+	for _, p := range m.attachment.Status.Processes {
 		warns := p.AgentLoading == v1alpha1.AgentLoadingWarns || p.AgentLoading == v1alpha1.AgentLoadingWarnsAfterUpgrade
-		return p.Container == c.Name && warns && !p.Excluded && !p.Adopted
-	})
+		if warns && !p.Excluded && !p.Adopted && slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == p.Container }) {
+			all = append(all, p)
+		}
+	}
+	return all
 }

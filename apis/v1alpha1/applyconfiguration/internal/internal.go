@@ -480,6 +480,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.NextStartSkipped
   map:
     fields:
+    - name: image
+      type:
+        scalar: string
     - name: message
       type:
         scalar: string

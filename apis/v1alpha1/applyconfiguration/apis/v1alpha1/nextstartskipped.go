@@ -9,6 +9,10 @@ package v1alpha1
 type NextStartSkippedApplyConfiguration struct {
 	// name is the name of the container.
 	Name *string `json:"name,omitempty"`
+	// image is its image, as in the pod's spec, if the reason was seen in a JVM
+	// (VariableNotRead, LoadingDenied, SetByImage): it holds for containers of this name
+	// with this image. Without an image, it holds for all of this name.
+	Image *string `json:"image,omitempty"`
 	// reason is why the policy does not change it.
 	Reason *string `json:"reason,omitempty"`
 	// pod is a pod in which this is the case, the first by name.
@@ -28,6 +32,14 @@ func NextStartSkipped() *NextStartSkippedApplyConfiguration {
 // If called multiple times, the Name field is set to the value of the last call.
 func (b *NextStartSkippedApplyConfiguration) WithName(value string) *NextStartSkippedApplyConfiguration {
 	b.Name = &value
+	return b
+}
+
+// WithImage sets the Image field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Image field is set to the value of the last call.
+func (b *NextStartSkippedApplyConfiguration) WithImage(value string) *NextStartSkippedApplyConfiguration {
+	b.Image = &value
 	return b
 }
 

@@ -13,7 +13,9 @@ type NextStartStatusApplyConfiguration struct {
 	// hidden by it. A container whose pod sets a value is not listed, and needs no
 	// observation.
 	Containers []NextStartContainerApplyConfiguration `json:"containers,omitempty"`
-	// skipped are the containers with a JVM that the policy does not change, and why.
+	// skipped are the containers with a JVM that the policy does not change, and why. Those
+	// with the reasons VariableNotRead and LoadingDenied, by which the policy decides, come
+	// first.
 	Skipped []NextStartSkippedApplyConfiguration `json:"skipped,omitempty"`
 }
 

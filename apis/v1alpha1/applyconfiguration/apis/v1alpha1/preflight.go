@@ -32,7 +32,8 @@ type PreflightApplyConfiguration struct {
 	UpgradeWarnings *int32 `json:"upgradeWarnings,omitempty"`
 	// coveredAtNextStart counts those of upgradeWarnings whose successors write no such
 	// lines, and are not refused, with spec.atNextStart AllowAttach and the admission
-	// policy of config/next-start.
+	// policy of config/next-start. A JVM that warns only after an upgrade, which is another
+	// image, counts if the pod sets JDK_JAVA_OPTIONS.
 	CoveredAtNextStart *int32 `json:"coveredAtNextStart,omitempty"`
 }
 
