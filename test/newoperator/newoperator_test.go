@@ -14,11 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"banzaicloud.com/jmx-exporter-operator/test/controlplane"
 )
@@ -35,6 +37,7 @@ func TestOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	environment.CRDDirectoryPaths = nil
+	log.SetLogger(logr.Discard())
 	o := &operator{dir: filepath.Join(t.TempDir(), "operator"), env: []string{"KUBEBUILDER_ASSETS=" + environment.BinaryAssetsDirectory}}
 	o.generate(t, "ENGINE=.")
 
@@ -172,8 +175,8 @@ func (o *operator) reconciles(t *testing.T, environment *envtest.Environment) {
 	o.run(t, kubectl, "apply", "-n", "default", "-f", "config/samples/backuppolicy.yaml")
 
 	manager := o.command(t.Context(), filepath.Join(o.dir, "bin", "manager"), "--health-probe-bind-address=0")
-	log := &strings.Builder{}
-	manager.Stdout, manager.Stderr = log, log
+	output := &strings.Builder{}
+	manager.Stdout, manager.Stderr = output, output
 	if err := manager.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -191,10 +194,10 @@ func (o *operator) reconciles(t *testing.T, environment *envtest.Environment) {
 	_ = manager.Process.Signal(os.Interrupt)
 	ended := manager.Wait()
 	if err != nil {
-		t.Fatalf("the object is %v: %v\n%s", object.Object["status"], err, log)
+		t.Fatalf("the object is %v: %v\n%s", object.Object["status"], err, output)
 	}
 	if ended != nil {
-		t.Errorf("the operator ended with %v\n%s", ended, log)
+		t.Errorf("the operator ended with %v\n%s", ended, output)
 	}
 	o.run(t, kubectl, "get", "-n", "default", "deployment/sample")
 }
