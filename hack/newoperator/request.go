@@ -157,19 +157,19 @@ func (r *request) checkDir() error {
 		return fmt.Errorf("DIR is %s, which is not empty; choose a new folder", r.dir)
 	}
 	// Of what does not exist, the folder that it would be in counts. Links are followed.
-	real := r.dir
+	at := r.dir
 	for {
-		if resolved, err := filepath.EvalSymlinks(real); err == nil {
-			real = resolved
+		if resolved, err := filepath.EvalSymlinks(at); err == nil {
+			at = resolved
 			break
 		}
-		real = filepath.Dir(real)
+		at = filepath.Dir(at)
 	}
 	repository, err := filepath.EvalSymlinks(r.repository)
 	if err != nil {
 		return err
 	}
-	if real == repository || strings.HasPrefix(real, repository+string(filepath.Separator)) {
+	if at == repository || strings.HasPrefix(at, repository+string(filepath.Separator)) {
 		return fmt.Errorf("DIR is %s, which is inside this repository; choose a folder outside of %s", r.dir, r.repository)
 	}
 	return nil

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gobuffalo/flect"
-	"strings"
 )
 
 func TestPlurals(t *testing.T) {

@@ -35,7 +35,7 @@ func write(ctx context.Context, r request) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, clear(r.dir, made))
+			err = errors.Join(err, emptied(r.dir, made))
 		}
 	}()
 	files, err := skeleton(r)
@@ -108,8 +108,8 @@ func writeFile(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
-// clear removes what was written into a folder, and the folder if it was made.
-func clear(dir string, made bool) error {
+// emptied removes what was written into a folder, and the folder if it was made.
+func emptied(dir string, made bool) error {
 	if made {
 		return os.RemoveAll(dir)
 	}
