@@ -205,3 +205,12 @@ build-installer: ## Write all manifests, with the image IMG: dist/install.yaml, 
 .PHONY: chart
 chart: ## Package the Helm chart, with the image IMG, to dist/.
 	@hack/chart package $(VERSION) $(IMG)
+
+##@ Other operators
+
+# What is given on the command line: NAME and others are also variables of some shells.
+given = $(if $(filter command,$(origin $(1))),--$(2)='$($(1))')
+
+.PHONY: new-operator
+new-operator: ## Write an operator of your own on the engine, outside this repository (without arguments: what they are).
+	@hack/new-operator $(call given,NAME,name) $(call given,GROUP,group) $(call given,MODULE,module) $(call given,DIR,dir) $(call given,VERSION,version) $(call given,ENGINE,engine) $(call given,PLURAL,plural)

@@ -7,7 +7,7 @@ declare -A tested=(
   [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/golden test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
   [faults]="apis config/crd internal pkg hack/binaries hack/previous hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/faults go.mod go.sum"
   [kubernetes]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/golden test/integration test/rights docs README.md go.mod go.sum"
-  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/kubernetes.sh hack/new-operator hack/tools"
+  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod Makefile hack/binaries hack/build.sh hack/kubernetes.sh hack/new-operator hack/newoperator hack/tools test/newoperator"
   [agent]="agent test/apps hack/apt.sh hack/jvms hack/packages.sh"
   [e2e]="apis charts cmd config docs README.md internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility :!hack/manifests :!hack/screenshots kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
 )
@@ -83,7 +83,7 @@ unit() {
 # Modules of their own, because of what they depend on; seconds.
 nested() {
   local runner=() module failed=0
-  for module in hack/licenses test/bench/plots test/gitops; do (cd "$module" && gotest ./...) || failed=1; done
+  for module in hack/licenses hack/newoperator test/bench/plots test/gitops; do (cd "$module" && gotest ./...) || failed=1; done
   return $failed
 }
 
@@ -157,16 +157,13 @@ kubernetes() { # with KUBERNETES, only this one
 # The oldest and the newest, with FULL all.
 minors_tested() { hack/binaries minors | if [ -n "$FULL" ]; then cat; else sed -n '1p;$p'; fi; }
 
-# Each example is a separate module; the operator written by hack/new-operator is also built and tested.
+# Each example is a separate module; test/newoperator builds, tests and runs what make new-operator writes.
 examples() {
   KUBEBUILDER_ASSETS=$(hack/binaries assets)
   export KUBEBUILDER_ASSETS
   packages postgresql-15:/usr/lib/postgresql/15/bin/postgres
   local module failed=0
-  trap 'rm -rf examples/lighthouse' EXIT
-  rm -rf examples/lighthouse
-  hack/new-operator Lighthouse
-  (cd examples/lighthouse && go build -o /dev/null ./cmd/...)
+  gotest ./test/newoperator || failed=1
   for module in $(git ls-files --cached --others --exclude-standard 'examples/*go.mod'); do
     [ "$module" != examples/e2e/go.mod ] || continue # part of suite e2e, which has the cluster
     # The generated operator has the skeleton's tests.

@@ -25,6 +25,7 @@ var elsewhere = []struct {
 	{"docs/containment.md", "docker buildx build", "needs a container engine", ""},
 	{"docs/endpoint-security.md", "getpass", "asks for a password", "agent/tests/src/test/java/com/banzaicloud/jmxexporter/tests passwordsCostWithinBounds"},
 	{"docs/endpoint-security.md", "create role metrics-tls", "is for another namespace", "test/e2e TestEndpointSecurity"},
+	{"docs/engine.md", "make new-operator", "writes a folder", "test/newoperator TestOperator"},
 	{"docs/faults.md", "hack/test faults", "is what hack/test does", ""},
 	{"docs/faults.md", "go test -run", "is what hack/test does", ""},
 	{"docs/gitops.md", "config/samples/every-namespace", "needs two namespaces with these names", "test/integration TestEveryNamespace"},
