@@ -29,3 +29,16 @@ type Announcer[S any] interface {
 // it acts. The record of the previous phase need not be persisted first, which saves a
 // write.
 type Observer interface{ OnlyObserves() }
+
+// NoUndo is embedded by a Step for a subject S that leaves nothing behind to undo, for
+// example because owner references delete it.
+type NoUndo[S any] struct{}
+
+// Undo implements Step.
+func (NoUndo[S]) Undo(context.Context, S) Outcome { return Outcome{Kind: Done} }
+
+// Observing is embedded by a Step for a subject S that is an Observer without effects.
+type Observing[S any] struct{ NoUndo[S] }
+
+// OnlyObserves implements Observer.
+func (Observing[S]) OnlyObserves() {}

@@ -14,11 +14,18 @@ const (
 	unavailable = "LosePods"
 )
 
-// Plan leads a Skeleton to pods that run.
-var Plan = statemachine.MustPlan("Planned",
-	[]statemachine.Stage{{Phase: Deployed, Transition: "Deploy"}, {Phase: RolledOut, Transition: "RollOut"}},
-	statemachine.WayBack{Name: drifted, To: "Planned"},
-	statemachine.WayBack{Name: unavailable, To: Deployed})
+// vocabulary has the plan, which leads a Skeleton to pods that run, and what it says.
+var vocabulary = statemachine.Vocabulary{
+	Plan: statemachine.MustPlan("Planned",
+		[]statemachine.Stage{{Phase: Deployed, Transition: "Deploy"}, {Phase: RolledOut, Transition: "RollOut"}},
+		statemachine.WayBack{Name: drifted, To: "Planned"},
+		statemachine.WayBack{Name: unavailable, To: Deployed}),
+	KindOf: kindOf,
+	Held: map[statemachine.Phase]statemachine.Held{
+		Deployed:  {Reason: "DeploymentApplied", Message: "The Deployment is up to date."},
+		RolledOut: {Reason: "PodsAvailable", Message: "All pods are available."},
+	},
+}
 
 // The reasons why a phase does not hold.
 const (
@@ -52,12 +59,4 @@ func kindOf(reason string) statemachine.Kind {
 	default:
 		return statemachine.Pending
 	}
-}
-
-// held is what the condition of a phase that holds says.
-func held(phase statemachine.Phase) statemachine.Held {
-	if phase == Deployed {
-		return statemachine.Held{Reason: "DeploymentApplied", Message: "The Deployment is up to date."}
-	}
-	return statemachine.Held{Reason: "PodsAvailable", Message: "All pods are available."}
 }
