@@ -37,8 +37,23 @@ type NoUndo[S any] struct{}
 // Undo implements Step.
 func (NoUndo[S]) Undo(context.Context, S) Outcome { return Outcome{Kind: Done} }
 
-// Observing is embedded by a Step for a subject S that is an Observer without effects.
-type Observing[S any] struct{ NoUndo[S] }
+// Observe returns a Step for a phase that others bring about. Its Ensure only checks:
+// check returns why the phase does not hold, nil if it does, and is a pure function.
+func Observe[S any](phase Phase, check func(subject S) *Outcome) Step[S] {
+	return observed[S]{phase: phase, check: check}
+}
+
+type observed[S any] struct {
+	NoUndo[S]
+	phase Phase
+	check func(S) *Outcome
+}
+
+// Phase implements Step.
+func (o observed[S]) Phase() Phase { return o.phase }
 
 // OnlyObserves implements Observer.
-func (Observing[S]) OnlyObserves() {}
+func (observed[S]) OnlyObserves() {}
+
+// Ensure implements Step.
+func (o observed[S]) Ensure(_ context.Context, subject S) Outcome { return DoneUnless(o.check(subject)) }

@@ -59,7 +59,7 @@ func TestManager(t *testing.T) {
 	w.must(admin.Create(t.Context(), foreign))
 	w.must(admin.Create(t.Context(), w.object))
 	eventually(t, func(ctx context.Context) (bool, error) {
-		return w.object.Status.Reason == ReasonNameTaken, admin.Get(ctx, w.key(), w.object)
+		return w.object.Status.Reason == operator.ReasonNameTaken, admin.Get(ctx, w.key(), w.object)
 	})
 	w.must(admin.Delete(t.Context(), foreign))
 	comesTo("Deployed")

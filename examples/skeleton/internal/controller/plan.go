@@ -1,17 +1,26 @@
 package controller
 
-import "banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+import (
+	"cmp"
 
-// The phases after Planned, in their order.
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// The phases after Planned in their order, and the ways back.
 const (
 	Deployed  statemachine.Phase = "Deployed"
 	RolledOut statemachine.Phase = "RolledOut"
-)
 
-// The ways back.
-const (
 	drifted     = "Drift"
 	unavailable = "LosePods"
+)
+
+// The reasons why RolledOut does not hold; those of Deployed are of operator.Child.
+const (
+	// ReasonRollingOut: the Deployment's controller starts pods.
+	ReasonRollingOut = "RollingOut"
+	// ReasonRolloutStuck: the Deployment's controller has given up.
+	ReasonRolloutStuck = "RolloutStuck"
 )
 
 // vocabulary has the plan, which leads a Skeleton to pods that run, and what it says.
@@ -27,36 +36,13 @@ var vocabulary = statemachine.Vocabulary{
 	},
 }
 
-// The reasons why a phase does not hold.
-const (
-	// ReasonNameTaken: a Deployment of the name belongs to somebody else.
-	ReasonNameTaken = "NameTaken"
-	// ReasonDeploymentRefused: the API server refuses the Deployment.
-	ReasonDeploymentRefused = "DeploymentRefused"
-	// ReasonAPIError: the API server failed.
-	ReasonAPIError = "APIError"
-	// ReasonDeploymentGone: the Deployment was deleted.
-	ReasonDeploymentGone = "DeploymentGone"
-	// ReasonDeploymentChanged: what this operator owns of the Deployment was changed.
-	ReasonDeploymentChanged = "DeploymentChanged"
-	// ReasonRollingOut: the Deployment's controller starts pods.
-	ReasonRollingOut = "RollingOut"
-	// ReasonRolloutStuck: the Deployment's controller has given up.
-	ReasonRolloutStuck = "RolloutStuck"
-)
-
 // kindOf says what ends each reason.
 func kindOf(reason string) statemachine.Kind {
 	switch reason {
-	case ReasonNameTaken:
-		return statemachine.Refused
-	case ReasonRolloutStuck, ReasonDeploymentRefused:
+	case ReasonRolloutStuck:
 		return statemachine.Broken
 	case ReasonRollingOut:
 		return statemachine.Awaiting
-	case ReasonAPIError:
-		return statemachine.Failed
-	default:
-		return statemachine.Pending
 	}
+	return cmp.Or(deployments.KindOf(reason), statemachine.Pending)
 }

@@ -41,24 +41,26 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 
 func setup(mgr ctrl.Manager) error {
-	r := &Reconciler{Reader: mgr.GetClient(), Apply: apply.New(mgr.GetClient(), effects.Direct), Clock: clock.RealClock{}}
+	c := mgr.GetClient()
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Skeleton{}).
 		// By its name, not by its owner: that somebody else's is gone is an event, too.
 		Watches(&appsv1.Deployment{}, &handler.EnqueueRequestForObject{}).
-		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+		Complete(reconcile.AsReconciler(c, &Reconciler{Reader: c, Apply: apply.New(c, effects.Direct), Clock: clock.RealClock{}}))
 }
 
 // Reconcile leads one Skeleton as far as it comes.
 func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.Skeleton) (ctrl.Result, error) {
-	s, err := read(ctx, r.Reader, object)
+	deployment, err := deployments.Read(ctx, r.Reader, object, wanted(object))
 	if err != nil || !object.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, err
 	}
+	s := &site{object, deployment}
 	pass := operator.Pass[*site]{
 		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, object), Record: &object.Status.Record, Observed: s.observed,
-		Steps: []statemachine.Step[*site]{deploy{apply: r.Apply}, rollOut{}}, Key: s.key(), Clock: r.Clock,
+		Steps: []statemachine.Step[*site]{deploy{apply: r.Apply}, statemachine.Observe(RolledOut, (*site).notRolledOut)},
+		Key:   deployment.Key(), Clock: r.Clock,
 	}
 	return pass.Lead(ctx, s, statemachine.Lost(
-		statemachine.Check{Back: drifted, Lost: s.notDeployed}, statemachine.Check{Back: unavailable, Lost: s.notRolledOut}))
+		statemachine.Check{Back: drifted, Lost: deployment.Lost}, statemachine.Check{Back: unavailable, Lost: s.notRolledOut}))
 }

@@ -20,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
 // A world is one Skeleton in a namespace of its own, and who reconciles it.
@@ -188,7 +189,7 @@ func TestNameTaken(t *testing.T) {
 	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))
 	w.settle()
-	w.is("Planned", ReasonNameTaken)
+	w.is("Planned", operator.ReasonNameTaken)
 	if got := w.deployment(); got.ResourceVersion != foreign.ResourceVersion {
 		t.Error("the Deployment of somebody else was written")
 	}

@@ -3,9 +3,21 @@ package controller
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
+
+// A site is what was read for one Skeleton.
+type site struct {
+	object     *v1alpha1.Skeleton
+	deployment *operator.Child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]
+}
 
 // deploy brings Deployed about. The owner reference has the Deployment collected.
 type deploy struct {
@@ -17,32 +29,28 @@ func (deploy) Phase() statemachine.Phase { return Deployed }
 
 // Ensure implements statemachine.Step.
 func (d deploy) Ensure(ctx context.Context, s *site) statemachine.Outcome {
-	if why := s.notDeployed(); why == nil || why.Kind == statemachine.Refused {
-		return statemachine.DoneUnless(why)
-	}
-	wanted := s.wanted()
-	if s.deployment != nil {
-		wanted.WithUID(s.deployment.UID) // or a later one of its name would be taken over
-	}
-	err := d.apply.Object(ctx, owner, apply.Name(s.object), wanted)
-	switch {
-	case apply.IsGone(err):
-		return *vocabulary.Because(ReasonDeploymentGone, "The Deployment is missing; recreating.", err)
-	case apply.IsRejected(err):
-		return *vocabulary.Because(ReasonDeploymentRefused, "The API server rejected the Deployment; see status.attempt.lastError.", err)
-	case err != nil:
-		return *vocabulary.Because(ReasonAPIError, "The Deployment could not be applied; see status.attempt.lastError.", err)
-	}
-	s.deployment = nil // what was read is older than what was written; an event brings the new one
-	return statemachine.DoneUnless(nil)
+	return s.deployment.Ensure(ctx, d.apply)
 }
 
-// rollOut sees RolledOut come about, by the Deployment's controller.
-type rollOut struct{ statemachine.Observing[*site] }
+// notRolledOut is why the Deployment's controller has not brought RolledOut about; nil if it has.
+func (s *site) notRolledOut() *statemachine.Outcome {
+	replicas, status := s.object.Spec.Replicas, s.deployment.Object.Status
+	if s.deployment.Exists() && status.ObservedGeneration >= s.deployment.Object.Generation &&
+		status.UpdatedReplicas == replicas && status.AvailableReplicas == replicas && status.Replicas == replicas {
+		return nil
+	}
+	for _, c := range status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
+			return vocabulary.Because(ReasonRolloutStuck, "The Deployment failed to progress: "+c.Message, nil)
+		}
+	}
+	return vocabulary.Because(ReasonRollingOut, "Not all pods are available.", nil)
+}
 
-func (rollOut) Phase() statemachine.Phase { return RolledOut }
-
-// Ensure implements statemachine.Step.
-func (rollOut) Ensure(_ context.Context, s *site) statemachine.Outcome {
-	return statemachine.DoneUnless(s.notRolledOut())
+// observed puts what was read into the status.
+func (s *site) observed() {
+	s.object.Status.Replicas = 0
+	if s.deployment.Exists() {
+		s.object.Status.Replicas = s.deployment.Object.Status.AvailableReplicas
+	}
 }
