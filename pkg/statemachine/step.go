@@ -56,4 +56,6 @@ func (o observed[S]) Phase() Phase { return o.phase }
 func (observed[S]) OnlyObserves() {}
 
 // Ensure implements Step.
-func (o observed[S]) Ensure(_ context.Context, subject S) Outcome { return DoneUnless(o.check(subject)) }
+func (o observed[S]) Ensure(_ context.Context, subject S) Outcome {
+	return DoneUnless(o.check(subject))
+}
