@@ -82,6 +82,7 @@ func TestUpkeep(t *testing.T) {
 
 	b := newBrewery(t, State{Phase: fermented})
 	walk := b.walk("k")
+	walk.Observe = nil
 	walk.Steps[2] = Observe(bottled, func(*batch) *Outcome { return upkeep.Kept() })
 	if _, err := walk.Forward(t.Context(), b.batch, &b.batch.State, bottled); err != nil {
 		t.Fatal(err)
