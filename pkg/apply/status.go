@@ -29,33 +29,46 @@ func (c *Client) StatusOf(owner client.FieldOwner, object client.Object) *Status
 // Object returns the object.
 func (s *Status) Object() client.Object { return s.object }
 
-// Write applies the status that the object has now, as a whole, unless it is the one
-// that was read or written last. What the status omits in JSON is not applied, and
-// therefore not owned. It updates the object's resourceVersion, and returns a conflict
-// (IsStale) if the object has changed since it was read.
+// Write applies the status that the object has now (Client.WholeStatus), unless it is the
+// one that was read or written last.
 func (s *Status) Write(ctx context.Context) error {
 	status, err := statusOf(s.object)
 	if err != nil || bytes.Equal(status, s.written) {
 		return err
 	}
-	gvk, err := s.client.client.GroupVersionKindFor(s.object)
+	if err := s.client.WholeStatus(ctx, s.owner, s.object, status); err != nil {
+		return err
+	}
+	s.written = status
+	return nil
+}
+
+// WholeStatus applies a status, or its JSON, as the complete one of an object, and updates
+// the object's resourceVersion, so that the next one can be applied. What the status omits
+// in JSON is not applied, and therefore not owned. It returns a conflict (IsStale) if the
+// object has changed since it was read.
+func (c *Client) WholeStatus(ctx context.Context, owner client.FieldOwner, object client.Object, status any) error {
+	gvk, err := c.client.GroupVersionKindFor(object)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(status) // a copy: the answer is decoded into it
 	if err != nil {
 		return err
 	}
 	stated := &statusConfiguration{
 		TypeMetaApplyConfiguration: *metav1ac.TypeMeta().WithAPIVersion(gvk.GroupVersion().String()).WithKind(gvk.Kind),
-		ObjectMetaApplyConfiguration: metav1ac.ObjectMeta().WithName(s.object.GetName()).
-			WithUID(s.object.GetUID()).WithResourceVersion(s.object.GetResourceVersion()),
-		Status: bytes.Clone(status), // the answer is decoded into it
+		ObjectMetaApplyConfiguration: metav1ac.ObjectMeta().WithName(object.GetName()).
+			WithUID(object.GetUID()).WithResourceVersion(object.GetResourceVersion()),
+		Status: data,
 	}
-	if namespace := s.object.GetNamespace(); namespace != "" {
+	if namespace := object.GetNamespace(); namespace != "" {
 		stated.WithNamespace(namespace)
 	}
-	if err := s.client.Status(ctx, s.owner, Name(s.object), stated); err != nil {
+	if err := c.Status(ctx, owner, Name(object), stated); err != nil {
 		return err
 	}
-	s.object.SetResourceVersion(*stated.ResourceVersion)
-	s.written = status
+	object.SetResourceVersion(*stated.ResourceVersion)
 	return nil
 }
 
