@@ -18,7 +18,7 @@ import (
 // deployments is how the Deployment of a PulsarConsumer is applied.
 var deployments = operator.Children[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
 	Kind: "Deployment", Controller: v1.GroupVersion.WithKind("PulsarConsumer"),
-	Owner: owner, Annotation: "pulsar.pulsarconsumer.krvarma.com/statement", Extract: appsv1ac.ExtractDeployment,
+	Owner: owner, Annotation: v1.GroupVersion.Group + "/statement", Extract: appsv1ac.ExtractDeployment,
 }
 
 // deploymentOf is the name of the Deployment of a PulsarConsumer.

@@ -13,7 +13,7 @@ import (
 // deployments is how the Deployment of a Skeleton is applied.
 var deployments = operator.Children[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
 	Kind: "Deployment", Controller: v1alpha1.GroupVersion.WithKind("Skeleton"),
-	Owner: owner, Annotation: "example.com/statement", Extract: appsv1ac.ExtractDeployment,
+	Owner: owner, Annotation: v1alpha1.GroupVersion.Group + "/statement", Extract: appsv1ac.ExtractDeployment,
 }
 
 // wanted is what this operator states of the Deployment. The selector cannot be
