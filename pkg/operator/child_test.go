@@ -21,20 +21,16 @@ import (
 var vats = Children[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
 	Kind: "Deployment", Controller: breweryVersion.WithKind("Batch"), Owner: "brewer", Annotation: "example.com/statement",
 	Extract: func(d *appsv1.Deployment, owner string) (*appsv1ac.DeploymentApplyConfiguration, error) {
-		owned := wantedVat(&batch{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}})
-		child, err := vatOf(d, owned)
+		ref := d.OwnerReferences[0]
+		owned := wantedVat(&batch{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}).
+			WithAnnotations(map[string]string{"example.com/statement": d.Annotations["example.com/statement"]}).
+			WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).
+				WithUID(ref.UID).WithController(*ref.Controller).WithBlockOwnerDeletion(*ref.BlockOwnerDeletion))
 		if owner != "brewer" || d.Annotations["lost"] != "" {
-			child.Spec.Replicas = nil
+			owned.Spec.Replicas = nil
 		}
-		return child, err
+		return owned, nil
 	},
-}
-
-func vatOf(d *appsv1.Deployment, owned *appsv1ac.DeploymentApplyConfiguration) (*appsv1ac.DeploymentApplyConfiguration, error) {
-	owned.WithAnnotations(map[string]string{"example.com/statement": d.Annotations["example.com/statement"]})
-	ref := d.OwnerReferences[0]
-	return owned.WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).
-		WithUID(ref.UID).WithController(*ref.Controller).WithBlockOwnerDeletion(*ref.BlockOwnerDeletion)), nil
 }
 
 func wantedVat(b *batch) *appsv1ac.DeploymentApplyConfiguration {
