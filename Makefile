@@ -162,7 +162,7 @@ screenshots: ## Render the dashboards with the data of the demo that make demo s
 .PHONY: generate
 generate: manifests licenses dashboards ## Generate everything: manifests, chart, deepcopy, apply configurations, licenses, dashboards, state diagram and API reference.
 	@hack/chart generate
-	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
+	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1 paths=./pkg/statemachine
 	$(SHARED) go run ./hack/docs
 	$(SHARED) go run ./hack/compatibility -rows
 

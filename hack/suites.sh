@@ -7,7 +7,7 @@ declare -A tested=(
   [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/golden test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
   [faults]="apis config/crd internal pkg hack/binaries hack/previous hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/faults go.mod go.sum"
   [kubernetes]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/golden test/integration test/rights docs README.md go.mod go.sum"
-  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod Makefile hack/binaries hack/build.sh hack/kubernetes.sh hack/new-operator hack/newoperator hack/tools test/newoperator"
+  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects pkg/operator go.mod Makefile hack/binaries hack/build.sh hack/kubernetes.sh hack/new-operator hack/newoperator hack/tools test/newoperator"
   [agent]="agent test/apps hack/apt.sh hack/jvms hack/packages.sh"
   [e2e]="apis charts cmd config docs README.md internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility :!hack/manifests :!hack/screenshots kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
 )

@@ -20,7 +20,7 @@ var ofWork = []mutant{
 	},
 	{
 		"a status is written only over the version that was read",
-		"pkg/apply/records/attachment.go", ".WithResourceVersion(attachment.ResourceVersion)", "",
+		"pkg/apply/status.go", ".WithResourceVersion(object.GetResourceVersion())", "",
 		named{"test/integration", "TestGone"},
 	},
 	{

@@ -43,6 +43,13 @@ func isUnserved(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
+// IsRejected reports whether the API server does not accept the write: the object is
+// invalid, or something forbids it, such as a quota, an admission policy or a missing
+// right. The same write is rejected until somebody changes that.
+func IsRejected(err error) bool {
+	return (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) && !IsGone(err)
+}
+
 // IsStale reports whether the write was based on an outdated version of the object,
 // which must be read again.
 func IsStale(err error) bool {

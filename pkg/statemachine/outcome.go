@@ -64,3 +64,12 @@ type Outcome struct {
 	// otherwise.
 	RetryAfter time.Duration
 }
+
+// DoneUnless returns Done, or the Outcome of a check that found why a phase does not
+// hold: see Check.
+func DoneUnless(o *Outcome) Outcome {
+	if o == nil {
+		return Outcome{Kind: Done}
+	}
+	return *o
+}

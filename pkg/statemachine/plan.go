@@ -6,6 +6,8 @@ import (
 )
 
 // Phase is the progress of a record. A phase holds only if all phases before it hold.
+//
+// +kubebuilder:validation:MaxLength=32
 type Phase string
 
 // Stage is a phase of a Plan with the name of the transition that leads to it.
@@ -79,6 +81,14 @@ func (p *Plan) Phases() []Phase {
 		phases[i] = s.Phase
 	}
 	return phases
+}
+
+// Last returns the last phase.
+func (p *Plan) Last() Phase {
+	if len(p.stages) == 0 {
+		return p.initial
+	}
+	return p.stages[len(p.stages)-1].Phase
 }
 
 // Reached reports whether a record in phase at has reached phase q. It is false if the

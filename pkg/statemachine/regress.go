@@ -25,7 +25,7 @@ func (p *Plan) Regress(state *State, cause Cause) (bool, error) {
 	if err := m.Fire(cause.Back); err != nil {
 		return false, err
 	}
-	*state = State{Phase: m.Phase(), Reason: cause.Reason, Message: cause.Message, Attempt: state.Attempt}
+	*state = State{Phase: m.Phase(), Reason: cause.Reason, Message: cut(cause.Message), Attempt: state.Attempt}
 	if a := state.Attempt; a != nil {
 		attempt := *a
 		attempt.NextTime = nil

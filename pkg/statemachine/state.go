@@ -9,31 +9,61 @@ import (
 )
 
 // State is the part of a record that a Walk reads and writes. The caller of the Walk
-// persists it.
+// persists it, for example in a Record.
+//
+// +kubebuilder:object:generate=true
 type State struct {
-	// Phase is the last phase that holds; empty means the initial phase.
-	Phase Phase
-	// Reason and Message say why the next phase does not hold. They are empty if all
+	// phase is the last phase that holds; empty means the initial phase.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+	// reason and message say why the next phase does not hold. They are empty if all
 	// phases hold, or if nothing has been tried yet.
-	Reason, Message string
-	// Attempt counts failed tries since the last success; nil if there are none. It is
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message is one actionable sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// attempt counts failed tries since the last success; nil if there are none. It is
 	// for the next phase, or for a later one after a way back.
-	Attempt *Attempt
+	// +optional
+	Attempt *Attempt `json:"attempt,omitempty"`
 }
 
 // Attempt counts the unsuccessful tries of a phase.
+//
+// +kubebuilder:object:generate=true
 type Attempt struct {
-	// Key identifies everything that the attempt depends on and whose changes raise
+	// key identifies everything that the attempt depends on and whose changes raise
 	// events. When it changes, the count restarts and refused steps are retried.
-	// Backward prefixes it with "undo ", so that each direction has its own attempts.
-	Key   string
-	Phase Phase
-	Count int32
-	// LastError is the error of the last try, cut to 1024 bytes of valid UTF-8.
-	LastError string
-	// NextTime is the time of the next try without an event; nil if only an event
+	// A removal prefixes it with "undo ", so that each direction has its own attempts.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Key string `json:"key"`
+	// phase is the phase that was tried.
+	// +required
+	Phase Phase `json:"phase"`
+	// count is the number of tries.
+	// +required
+	Count int32 `json:"count"`
+	// lastError is the error of the last try, cut to 1024 bytes of valid UTF-8.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	LastError string `json:"lastError,omitempty"`
+	// nextTime is the time of the next try without an event; nil if only an event
 	// triggers one.
-	NextTime *metav1.Time
+	// +optional
+	NextTime *metav1.Time `json:"nextTime,omitempty"`
+}
+
+// maxText is the maximum length of a message and of an error in a State, in bytes. A
+// record with a longer one would not be accepted.
+const maxText = 1024
+
+// cut returns text with at most maxText bytes of valid UTF-8.
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxText)], "")
 }
 
 // MaxBackoff is the maximum time between tries of anything that may recover without an
@@ -83,14 +113,13 @@ func (s *State) Record(phase Phase, key string, o Outcome, now time.Time) {
 		}
 		return
 	}
-	s.Reason, s.Message = o.Reason, o.Message
+	s.Reason, s.Message = o.Reason, cut(o.Message)
 	attempt := &Attempt{Key: key, Phase: phase, Count: 1}
 	if last != nil && last.Phase == phase && !o.Kind.AwaitsEvent() && o.RetryAfter == 0 {
 		attempt.Count = last.Count + 1
 	}
 	if o.Err != nil {
-		message := o.Err.Error()
-		attempt.LastError = strings.ToValidUTF8(message[:min(len(message), 1024)], "")
+		attempt.LastError = cut(o.Err.Error())
 	}
 	if (o.Kind == Pending || o.Kind == Failed) && o.RetryAfter == 0 {
 		// Rounded up to what the API keeps of a time.

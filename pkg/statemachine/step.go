@@ -29,3 +29,33 @@ type Announcer[S any] interface {
 // it acts. The record of the previous phase need not be persisted first, which saves a
 // write.
 type Observer interface{ OnlyObserves() }
+
+// NoUndo is embedded by a Step for a subject S that leaves nothing behind to undo, for
+// example because owner references delete it.
+type NoUndo[S any] struct{}
+
+// Undo implements Step.
+func (NoUndo[S]) Undo(context.Context, S) Outcome { return Outcome{Kind: Done} }
+
+// Observe returns a Step for a phase that others bring about. Its Ensure only checks:
+// check returns why the phase does not hold, nil if it does, and is a pure function.
+func Observe[S any](phase Phase, check func(subject S) *Outcome) Step[S] {
+	return observed[S]{phase: phase, check: check}
+}
+
+type observed[S any] struct {
+	NoUndo[S]
+	phase Phase
+	check func(S) *Outcome
+}
+
+// Phase implements Step.
+func (o observed[S]) Phase() Phase { return o.phase }
+
+// OnlyObserves implements Observer.
+func (observed[S]) OnlyObserves() {}
+
+// Ensure implements Step.
+func (o observed[S]) Ensure(_ context.Context, subject S) Outcome {
+	return DoneUnless(o.check(subject))
+}

@@ -77,7 +77,7 @@ func publish(t *testing.T, proxy string) {
 		return err
 	}
 	err = add("go.mod")
-	for _, name := range []string{"pkg/statemachine", "pkg/apply", "pkg/effects"} {
+	for _, name := range []string{"pkg/statemachine", "pkg/apply", "pkg/effects", "pkg/operator"} {
 		if err != nil {
 			break
 		}

@@ -9,7 +9,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
 
 // Attachment applies the JmxAttachment of a pod for an exporter, with the granted
@@ -42,15 +41,5 @@ func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod
 // resourceVersion, so that it can be applied again. It returns a conflict if the object
 // has changed since it was read.
 func (w *Writer) AttachmentStatus(ctx context.Context, attachment *v1alpha1.JmxAttachment, status *v1alpha1.JmxAttachmentStatus) error {
-	stated, err := configuration[ac.JmxAttachmentStatusApplyConfiguration](status)
-	if err != nil {
-		return err
-	}
-	object := ac.JmxAttachment(attachment.Name, attachment.Namespace).
-		WithUID(attachment.UID).WithResourceVersion(attachment.ResourceVersion).WithStatus(stated)
-	if err := w.client.Status(ctx, OwnerAttachmentStatus, apply.Name(attachment), object); err != nil {
-		return err
-	}
-	attachment.ResourceVersion = *object.ResourceVersion
-	return nil
+	return w.client.WholeStatus(ctx, OwnerAttachmentStatus, attachment, status)
 }

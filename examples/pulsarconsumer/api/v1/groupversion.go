@@ -1,3 +1,9 @@
+// Package v1 is the API of the operator: a PulsarConsumer deploys an application that
+// consumes a Pulsar topic and logs each message. Group, kind and field names are those
+// of the operator that it is modeled on.
+//
+// +kubebuilder:object:generate=true
+// +groupName=pulsar.pulsarconsumer.krvarma.com
 package v1
 
 import (
@@ -9,15 +15,9 @@ import (
 // GroupVersion is the API group and version of this package.
 var GroupVersion = schema.GroupVersion{Group: "pulsar.pulsarconsumer.krvarma.com", Version: "v1"}
 
-// SchemeGroupVersion is GroupVersion under the name that generated code uses.
-var SchemeGroupVersion = GroupVersion
-
-// SchemeBuilder registers the kinds of this package, AddToScheme adds them to a scheme.
-var (
-	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
-		scheme.AddKnownTypes(GroupVersion, &PulsarConsumer{}, &PulsarConsumerList{})
-		metav1.AddToGroupVersion(scheme, GroupVersion)
-		return nil
-	})
-	AddToScheme = SchemeBuilder.AddToScheme
-)
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &PulsarConsumer{}, &PulsarConsumerList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

@@ -2,6 +2,8 @@ package v1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // PulsarConsumer deploys an application that consumes a Pulsar topic and logs each
@@ -72,22 +74,10 @@ type PulsarConsumerSpec struct {
 	Image string `json:"image,omitempty"`
 }
 
-// PulsarConsumerStatus is what was observed.
+// PulsarConsumerStatus is what was observed. The phases are Planned, Deployed, RolledOut
+// and Consuming.
 type PulsarConsumerStatus struct {
-	// observedGeneration is the generation that this status is of; -1 before the first.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is the last one that holds: Planned, Deployed, RolledOut or Consuming.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Phase string `json:"phase,omitempty"`
-	// reason and message say why the next phase does not hold; empty when all hold.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason,omitempty"`
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
+	statemachine.Record `json:",inline"`
 	// server, topic and subscription are those of the pods that are subscribed, read from
 	// the pods; while they differ, as in a rollout, all that there are, separated by ", ".
 	// +optional
@@ -106,35 +96,4 @@ type PulsarConsumerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Selector string `json:"selector,omitempty"`
-	// attempt counts what was tried for the next phase and did not succeed.
-	// +optional
-	Attempt *Attempt `json:"attempt,omitempty"`
-	// conditions are Deployed, RolledOut, Consuming and Ready.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=8
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// Attempt counts what was tried and did not succeed.
-type Attempt struct {
-	// key names what the attempt depends on.
-	// +required
-	// +kubebuilder:validation:MaxLength=256
-	Key string `json:"key"`
-	// phase is the one that was tried.
-	// +required
-	// +kubebuilder:validation:MaxLength=32
-	Phase string `json:"phase"`
-	// count is how often it was tried.
-	// +required
-	Count int32 `json:"count"`
-	// lastError is the error of the last try.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	LastError string `json:"lastError,omitempty"`
-	// nextTime is when it is tried again without an event.
-	// +optional
-	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
 // What the API server refuses comes about once it allows it, in its time: no event says so.
@@ -33,7 +34,7 @@ func TestDeploymentRefused(t *testing.T) {
 	eventually(t, func(ctx context.Context) (bool, error) { return !allowed(ctx), nil })
 	w.reconcile()
 	w.must(admin.Get(t.Context(), w.key(), w.object))
-	w.is("Planned", ReasonDeploymentRefused)
+	w.is("Planned", "DeploymentRefused")
 	if said := w.object.Status.Attempt.LastError; !strings.Contains(said, "exceeded quota: none") {
 		t.Errorf("the last error is %q", said)
 	}
@@ -54,7 +55,7 @@ func TestAPIError(t *testing.T) {
 	}
 	w.reconcile()
 	w.must(admin.Get(t.Context(), w.key(), w.object))
-	w.is("Planned", ReasonAPIError)
+	w.is("Planned", operator.ReasonAPIError)
 	attempt := w.object.Status.Attempt
 	if !strings.Contains(attempt.LastError, "etcd is away") || attempt.NextTime == nil {
 		t.Fatalf("the attempt is %+v", attempt)

@@ -10,29 +10,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 )
 
-// The environment of the application.
-const (
-	envServer       = "PULSAR_SERVER"
-	envTopic        = "PULSAR_TOPIC"
-	envSubscription = "PULSAR_SUBSCRIPTION_NAME"
-)
-
-// containerName is that of the application.
-const containerName = "pulsarconsumer"
-
-// podsOf are the pods of the ReplicaSets of a Deployment. Labels alone prove nothing:
-// anybody's pod may have them.
-func podsOf(ctx context.Context, reader client.Reader, key client.ObjectKey, deployment *appsv1.Deployment) ([]corev1.Pod, error) {
+// podsOf are the pods of the ReplicaSets of the Deployment, if it is the object's. Labels
+// alone prove nothing: anybody's pod may have them.
+func podsOf(ctx context.Context, reader client.Reader, object *v1.PulsarConsumer, deployment *child) ([]corev1.Pod, error) {
+	if !deployment.Exists() {
+		return nil, nil
+	}
 	var replicaSets appsv1.ReplicaSetList
 	var pods corev1.PodList
 	for _, list := range []client.ObjectList{&replicaSets, &pods} {
-		if err := reader.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels(labelsOf(key.Name))); err != nil {
+		if err := reader.List(ctx, list, client.InNamespace(object.Namespace), client.MatchingLabels(labelsOf(object.Name))); err != nil {
 			return nil, err
 		}
 	}
-	replicaSets.Items = slices.DeleteFunc(replicaSets.Items, func(r appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&r, deployment) })
+	replicaSets.Items = slices.DeleteFunc(replicaSets.Items, func(r appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&r, deployment.Object) })
 	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
 		return !slices.ContainsFunc(replicaSets.Items, func(r appsv1.ReplicaSet) bool { return metav1.IsControlledBy(&pod, &r) })
 	}), nil
@@ -64,6 +59,10 @@ func valuesOf(pods []corev1.Pod, variable string) string {
 	return strings.Join(slices.Compact(values), ", ")
 }
 
+// ofApplication are the reasons that the application writes into its termination
+// message, before a colon.
+var ofApplication = []string{ReasonBrokerUnreachable, ReasonTopicNotFound, ReasonSubscribeFailed}
+
 // troubleOf is what keeps a pod from consuming, in the words of the application, the
 // kubelet or the scheduler; empty if it only starts.
 func troubleOf(pod *corev1.Pod) (reason, message string) {
@@ -82,7 +81,7 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 			if ended := state.Terminated; ended != nil {
 				reason, message, _ := strings.Cut(ended.Message, ": ")
-				if isOfApplication(reason) {
+				if slices.Contains(ofApplication, reason) {
 					return reason, strings.TrimSpace(message)
 				}
 			}

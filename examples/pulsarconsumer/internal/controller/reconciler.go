@@ -8,18 +8,18 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
-	ac "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1/applyconfiguration/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -28,6 +28,14 @@ const (
 	owner       client.FieldOwner = "pulsarconsumer-operator"
 	ownerStatus client.FieldOwner = "pulsarconsumer-operator/status"
 )
+
+// Operator is this operator. The image is that of the application where a PulsarConsumer
+// names none, and is read when the operator starts.
+func Operator(image *string) operator.Operator {
+	return operator.Operator{Name: string(owner), AddToScheme: v1.AddToScheme, Setup: func(mgr ctrl.Manager) error {
+		return (&Reconciler{Image: *image, Clock: clock.RealClock{}}).setup(mgr)
+	}}
+}
 
 // Reconciler reconciles PulsarConsumers. All fields are required.
 type Reconciler struct {
@@ -45,8 +53,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch
 
-// Setup has a manager run the Reconciler.
-func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+func (r *Reconciler) setup(mgr ctrl.Manager) error {
+	r.Reader, r.Apply = mgr.GetClient(), apply.New(mgr.GetClient(), effects.Direct)
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1.PulsarConsumer{}).
 		// By its name, not by its owner: that somebody else's is gone is an event, too.
@@ -54,7 +62,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		// A pod is of the Deployment by its ReplicaSet, which may be seen later than the pod.
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(of)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(of)).
-		Complete(r)
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 
 // named is the PulsarConsumer by whose name a Deployment is called.
@@ -76,41 +84,21 @@ func of(_ context.Context, object client.Object) []ctrl.Request {
 }
 
 // Reconcile leads one PulsarConsumer as far as it comes.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	s, err := read(ctx, r.Reader, request.NamespacedName, r.Image)
-	if err != nil || s == nil {
+func (r *Reconciler) Reconcile(ctx context.Context, object *v1.PulsarConsumer) (ctrl.Result, error) {
+	deployment, err := deployments.Read(ctx, r.Reader, object, wanted(object, r.Image))
+	if err != nil || !object.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, err
 	}
-	if cause := regress(s); cause != nil {
-		if _, err := Plan.Regress(&s.state, *cause); err != nil {
-			return ctrl.Result{}, err
-		}
+	s := &site{object: object, deployment: deployment}
+	if s.pods, err = podsOf(ctx, r.Reader, object, deployment); err != nil {
+		return ctrl.Result{}, err
 	}
-	walk := statemachine.Walk[*site]{
-		Plan: Plan, Steps: []statemachine.Step[*site]{deploy{r.Apply}, rollOut{}, consume{}}, Key: s.key(), KindOf: kindOf,
-		Persist: func(ctx context.Context) error { return r.persist(ctx, s) }, Clock: r.Clock,
+	pass := operator.Pass[*site]{
+		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, object), Record: &object.Status.Record, Observed: s.observed,
+		Steps: []statemachine.Step[*site]{
+			deploy{apply: r.Apply}, statemachine.Observe(RolledOut, (*site).notRolledOut), statemachine.Observe(Consuming, (*site).notConsuming),
+		},
+		Key: deployment.Key(), Clock: r.Clock,
 	}
-	result, err := walk.Forward(ctx, s, &s.state, Consuming)
-	if apply.IsGone(err) || apply.IsStale(err) { // an event follows
-		return ctrl.Result{}, nil
-	}
-	return ctrl.Result{RequeueAfter: result.RequeueAfter}, err
-}
-
-// persist writes the status if it differs from what was written last.
-func (r *Reconciler) persist(ctx context.Context, s *site) error {
-	status := s.status(metav1.NewTime(r.Clock.Now()))
-	if equality.Semantic.DeepEqual(*status, s.object.Status) {
-		return nil
-	}
-	stated, err := configuration[ac.PulsarConsumerStatusApplyConfiguration](status)
-	if err != nil {
-		return err
-	}
-	object := ac.PulsarConsumer(s.object.Name, s.object.Namespace).WithResourceVersion(s.object.ResourceVersion).WithStatus(stated)
-	if err := r.Apply.Status(ctx, ownerStatus, apply.Name(s.object), object); err != nil {
-		return err
-	}
-	s.object.Status, s.object.ResourceVersion = *status, *object.ResourceVersion
-	return nil
+	return pass.Lead(ctx, s, s.lost())
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
 func TestPhases(t *testing.T) {
@@ -290,7 +291,7 @@ func TestNameTaken(t *testing.T) {
 	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))
 	w.settle()
-	w.is("Planned", ReasonNameTaken)
+	w.is("Planned", operator.ReasonNameTaken)
 	if got := w.deployment(); got.ResourceVersion != foreign.ResourceVersion {
 		t.Error("the Deployment of somebody else was written")
 	}

@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -24,7 +25,7 @@ import (
 type world struct {
 	t          *testing.T
 	object     *v1.PulsarConsumer
-	reconciler *Reconciler
+	reconciler reconcile.Reconciler
 	clock      *clocktesting.FakePassiveClock
 	// did are the effects so far; the accident, if there is one, happens at one of them, and
 	// failure, if it is not nil, has some fail.
@@ -40,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	w.must(admin.Create(t.Context(), namespace))
 	w.object = aConsumer(namespace.Name)
 	w.must(admin.Create(t.Context(), w.object))
-	w.reconciler = &Reconciler{Reader: admin, Image: "registry.example/consumer:1", Apply: apply.New(admin, w.seam), Clock: w.clock}
+	w.reconciler = reconcile.AsReconciler(admin, &Reconciler{Reader: admin, Image: "registry.example/consumer:1", Apply: apply.New(admin, w.seam), Clock: w.clock})
 	return w
 }
 
@@ -206,7 +207,7 @@ func (w *world) is(phase, reason string) {
 	w.t.Helper()
 	status := w.object.Status
 	ready := meta.FindStatusCondition(status.Conditions, "Ready")
-	if status.Phase != phase || status.Reason != reason || ready == nil || (reason == "") != (ready.Status == metav1.ConditionTrue) {
+	if string(status.Phase) != phase || status.Reason != reason || ready == nil || (reason == "") != (ready.Status == metav1.ConditionTrue) {
 		w.t.Fatalf("it is %s because of %q, and Ready %+v; want %s because of %q", status.Phase, status.Reason, ready, phase, reason)
 	}
 	if reason != "" && (ready.Reason != reason || ready.Message == "") || status.ObservedGeneration != w.object.Generation {

@@ -1,3 +1,7 @@
+// Package v1alpha1 is the API of the operator: a Skeleton runs an image in a Deployment.
+//
+// +kubebuilder:object:generate=true
+// +groupName=example.com
 package v1alpha1
 
 import (
@@ -9,15 +13,9 @@ import (
 // GroupVersion is the API group and version of this package.
 var GroupVersion = schema.GroupVersion{Group: "example.com", Version: "v1alpha1"}
 
-// SchemeGroupVersion is GroupVersion under the name that generated code uses.
-var SchemeGroupVersion = GroupVersion
-
-// SchemeBuilder registers the kinds of this package, AddToScheme adds them to a scheme.
-var (
-	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
-		scheme.AddKnownTypes(GroupVersion, &Skeleton{}, &SkeletonList{})
-		metav1.AddToGroupVersion(scheme, GroupVersion)
-		return nil
-	})
-	AddToScheme = SchemeBuilder.AddToScheme
-)
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &Skeleton{}, &SkeletonList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // Skeleton runs an image in a Deployment of its name.
@@ -51,54 +53,10 @@ type SkeletonSpec struct {
 	Replicas int32 `json:"replicas"`
 }
 
-// SkeletonStatus is what was observed.
+// SkeletonStatus is what was observed. The phases are Planned, Deployed and RolledOut.
 type SkeletonStatus struct {
-	// observedGeneration is the generation that this status is of; -1 before the first.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is the last one that holds: Planned, Deployed or RolledOut.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Phase string `json:"phase,omitempty"`
-	// reason and message say why the next phase does not hold; empty when all hold.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason,omitempty"`
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
+	statemachine.Record `json:",inline"`
 	// replicas counts the pods that are available.
 	// +optional
 	Replicas int32 `json:"replicas"`
-	// attempt counts what was tried for the next phase and did not succeed.
-	// +optional
-	Attempt *Attempt `json:"attempt,omitempty"`
-	// conditions are Deployed, RolledOut and Ready.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=8
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// Attempt counts what was tried and did not succeed.
-type Attempt struct {
-	// key names what the attempt depends on.
-	// +required
-	// +kubebuilder:validation:MaxLength=256
-	Key string `json:"key"`
-	// phase is the one that was tried.
-	// +required
-	// +kubebuilder:validation:MaxLength=32
-	Phase string `json:"phase"`
-	// count is how often it was tried.
-	// +required
-	Count int32 `json:"count"`
-	// lastError is the error of the last try.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	LastError string `json:"lastError,omitempty"`
-	// nextTime is when it is tried again without an event.
-	// +optional
-	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }

@@ -16,12 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
 // The operator as it runs, with the rights of its ClusterRole and no others: events alone
 // lead a Skeleton to its last phase.
 func TestManager(t *testing.T) {
-	mgr, err := NewManager(operator(t), ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := operator.NewManager(rights(t), Operator, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,7 @@ func TestManager(t *testing.T) {
 	comesTo := func(phase string) {
 		t.Helper()
 		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			return w.object.Status.Phase == phase, admin.Get(ctx, w.key(), w.object)
+			return string(w.object.Status.Phase) == phase, admin.Get(ctx, w.key(), w.object)
 		})
 		if err != nil {
 			t.Fatalf("it is %s, not %s: %v", w.object.Status.Phase, phase, err)
@@ -57,7 +59,7 @@ func TestManager(t *testing.T) {
 	w.must(admin.Create(t.Context(), foreign))
 	w.must(admin.Create(t.Context(), w.object))
 	eventually(t, func(ctx context.Context) (bool, error) {
-		return w.object.Status.Reason == ReasonNameTaken, admin.Get(ctx, w.key(), w.object)
+		return w.object.Status.Reason == operator.ReasonNameTaken, admin.Get(ctx, w.key(), w.object)
 	})
 	w.must(admin.Delete(t.Context(), foreign))
 	comesTo("Deployed")
@@ -71,8 +73,8 @@ func eventually(t *testing.T, is wait.ConditionWithContextFunc) {
 	}
 }
 
-// operator is a user who has the ClusterRole that is generated from the code.
-func operator(t *testing.T) *rest.Config {
+// rights are those of a user who has the ClusterRole that is generated from the code.
+func rights(t *testing.T) *rest.Config {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
 	role := &rbacv1.ClusterRole{}

@@ -6,16 +6,16 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
-	ac "banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -24,6 +24,9 @@ const (
 	owner       client.FieldOwner = "skeleton-operator"
 	ownerStatus client.FieldOwner = "skeleton-operator/status"
 )
+
+// Operator is this operator.
+var Operator = operator.Operator{Name: string(owner), AddToScheme: v1alpha1.AddToScheme, Setup: setup}
 
 // Reconciler reconciles Skeletons. All fields are required.
 type Reconciler struct {
@@ -37,51 +40,27 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=example.com,resources=skeletons/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 
-// Setup has a manager run the Reconciler.
-func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+func setup(mgr ctrl.Manager) error {
+	c := mgr.GetClient()
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Skeleton{}).
 		// By its name, not by its owner: that somebody else's is gone is an event, too.
 		Watches(&appsv1.Deployment{}, &handler.EnqueueRequestForObject{}).
-		Complete(r)
+		Complete(reconcile.AsReconciler(c, &Reconciler{Reader: c, Apply: apply.New(c, effects.Direct), Clock: clock.RealClock{}}))
 }
 
 // Reconcile leads one Skeleton as far as it comes.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	s, err := read(ctx, r.Reader, request.NamespacedName)
-	if err != nil || s == nil {
+func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.Skeleton) (ctrl.Result, error) {
+	deployment, err := deployments.Read(ctx, r.Reader, object, wanted(object))
+	if err != nil || !object.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, err
 	}
-	if cause := regress(s); cause != nil {
-		if _, err := Plan.Regress(&s.state, *cause); err != nil {
-			return ctrl.Result{}, err
-		}
+	s := &site{object, deployment}
+	pass := operator.Pass[*site]{
+		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, object), Record: &object.Status.Record, Observed: s.observed,
+		Steps: []statemachine.Step[*site]{deploy{apply: r.Apply}, statemachine.Observe(RolledOut, (*site).notRolledOut)},
+		Key:   deployment.Key(), Clock: r.Clock,
 	}
-	walk := statemachine.Walk[*site]{
-		Plan: Plan, Steps: []statemachine.Step[*site]{deploy{r.Apply}, rollOut{}}, Key: s.key(), KindOf: kindOf,
-		Persist: func(ctx context.Context) error { return r.persist(ctx, s) }, Clock: r.Clock,
-	}
-	result, err := walk.Forward(ctx, s, &s.state, RolledOut)
-	if apply.IsGone(err) || apply.IsStale(err) { // an event follows
-		return ctrl.Result{}, nil
-	}
-	return ctrl.Result{RequeueAfter: result.RequeueAfter}, err
-}
-
-// persist writes the status if it differs from what was written last.
-func (r *Reconciler) persist(ctx context.Context, s *site) error {
-	status := s.status(metav1.NewTime(r.Clock.Now()))
-	if equality.Semantic.DeepEqual(*status, s.object.Status) {
-		return nil
-	}
-	stated, err := configuration[ac.SkeletonStatusApplyConfiguration](status)
-	if err != nil {
-		return err
-	}
-	object := ac.Skeleton(s.object.Name, s.object.Namespace).WithResourceVersion(s.object.ResourceVersion).WithStatus(stated)
-	if err := r.Apply.Status(ctx, ownerStatus, apply.Name(s.object), object); err != nil {
-		return err
-	}
-	s.object.Status, s.object.ResourceVersion = *status, *object.ResourceVersion
-	return nil
+	return pass.Lead(ctx, s, statemachine.Lost(
+		statemachine.Check{Back: drifted, Lost: deployment.Lost}, statemachine.Check{Back: unavailable, Lost: s.notRolledOut}))
 }

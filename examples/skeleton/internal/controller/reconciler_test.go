@@ -14,18 +14,20 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
 // A world is one Skeleton in a namespace of its own, and who reconciles it.
 type world struct {
 	t          *testing.T
 	object     *v1alpha1.Skeleton
-	reconciler *Reconciler
+	reconciler reconcile.Reconciler
 	clock      *clocktesting.FakePassiveClock
 	// did are the effects so far; the accident, if there is one, happens at one of them.
 	did      []string
@@ -42,7 +44,7 @@ func newWorld(t *testing.T) *world {
 		Spec:       v1alpha1.SkeletonSpec{Image: "registry.example/app:1", Replicas: 2},
 	}
 	w.must(admin.Create(t.Context(), w.object))
-	w.reconciler = &Reconciler{Reader: admin, Apply: apply.New(admin, w.seam), Clock: w.clock}
+	w.reconciler = reconcile.AsReconciler(admin, &Reconciler{Reader: admin, Apply: apply.New(admin, w.seam), Clock: w.clock})
 	return w
 }
 
@@ -96,7 +98,7 @@ func (w *world) is(phase, reason string) {
 	w.t.Helper()
 	status := w.object.Status
 	ready := meta.FindStatusCondition(status.Conditions, "Ready")
-	if status.Phase != phase || status.Reason != reason || ready == nil || (reason == "") != (ready.Status == metav1.ConditionTrue) {
+	if string(status.Phase) != phase || status.Reason != reason || ready == nil || (reason == "") != (ready.Status == metav1.ConditionTrue) {
 		w.t.Fatalf("it is %s because of %q, and Ready %+v; want %s because of %q", status.Phase, status.Reason, ready, phase, reason)
 	}
 	if reason != "" && (ready.Reason != reason || ready.Message == "") || status.ObservedGeneration != w.object.Generation {
@@ -187,7 +189,7 @@ func TestNameTaken(t *testing.T) {
 	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))
 	w.settle()
-	w.is("Planned", ReasonNameTaken)
+	w.is("Planned", operator.ReasonNameTaken)
 	if got := w.deployment(); got.ResourceVersion != foreign.ResourceVersion {
 		t.Error("the Deployment of somebody else was written")
 	}

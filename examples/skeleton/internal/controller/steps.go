@@ -2,74 +2,55 @@ package controller
 
 import (
 	"context"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 
+	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-var done = statemachine.Outcome{Kind: statemachine.Done}
-
-// fails is the outcome of a reason of the plan. What others say is cut to what the
-// status takes.
-func fails(reason, message string, err error) statemachine.Outcome {
-	message = strings.ToValidUTF8(message[:min(len(message), 1024)], "")
-	return statemachine.Outcome{Kind: kindOf(reason), Reason: reason, Message: message, Err: err}
+// A site is what was read for one Skeleton.
+type site struct {
+	object     *v1alpha1.Skeleton
+	deployment *operator.Child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]
 }
 
-// deploy brings Deployed about.
-type deploy struct{ apply *apply.Client }
+// deploy brings Deployed about. The owner reference has the Deployment collected.
+type deploy struct {
+	statemachine.NoUndo[*site]
+	apply *apply.Client
+}
 
 func (deploy) Phase() statemachine.Phase { return Deployed }
 
 // Ensure implements statemachine.Step.
 func (d deploy) Ensure(ctx context.Context, s *site) statemachine.Outcome {
-	if s.foreign() {
-		return fails(ReasonNameTaken, regress(s).Message, nil)
-	}
-	if s.deployment != nil && s.applied() {
-		return done
-	}
-	wanted := s.wanted()
-	if s.deployment != nil {
-		wanted.WithUID(s.deployment.UID) // or a later one of its name would be taken over
-	}
-	err := d.apply.Object(ctx, owner, apply.Name(s.object), wanted)
-	switch {
-	case apply.IsGone(err):
-		return fails(ReasonDeploymentGone, "The Deployment is missing; recreating.", err)
-	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
-		return fails(ReasonDeploymentRefused, "The API server rejected the Deployment; see status.attempt.lastError.", err)
-	case err != nil:
-		return fails(ReasonAPIError, "The Deployment could not be applied; see status.attempt.lastError.", err)
-	}
-	s.deployment = nil // what was read is older than what was written; an event brings the new one
-	return done
+	return s.deployment.Ensure(ctx, d.apply)
 }
 
-// Undo implements statemachine.Step: the owner reference has the Deployment collected.
-func (deploy) Undo(context.Context, *site) statemachine.Outcome { return done }
-
-// rollOut brings RolledOut about, which the Deployment's controller does.
-type rollOut struct{}
-
-func (rollOut) Phase() statemachine.Phase { return RolledOut }
-
-// OnlyObserves implements statemachine.Observer.
-func (rollOut) OnlyObserves() {}
-
-// Ensure implements statemachine.Step.
-func (rollOut) Ensure(_ context.Context, s *site) statemachine.Outcome {
-	switch {
-	case s.available():
-		return done
-	case s.deployment != nil && s.stuck() != "":
-		return fails(ReasonRolloutStuck, "The Deployment failed to progress: "+s.stuck(), nil)
+// notRolledOut is why the Deployment's controller has not brought RolledOut about; nil if it has.
+func (s *site) notRolledOut() *statemachine.Outcome {
+	replicas, status := s.object.Spec.Replicas, s.deployment.Object.Status
+	if s.deployment.Exists() && status.ObservedGeneration >= s.deployment.Object.Generation &&
+		status.UpdatedReplicas == replicas && status.AvailableReplicas == replicas && status.Replicas == replicas {
+		return nil
 	}
-	return fails(ReasonRollingOut, "Not all pods are available.", nil)
+	for _, c := range status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
+			return vocabulary.Because(ReasonRolloutStuck, "The Deployment failed to progress: "+c.Message, nil)
+		}
+	}
+	return vocabulary.Because(ReasonRollingOut, "Not all pods are available.", nil)
 }
 
-// Undo implements statemachine.Step.
-func (rollOut) Undo(context.Context, *site) statemachine.Outcome { return done }
+// observed puts what was read into the status.
+func (s *site) observed() {
+	s.object.Status.Replicas = 0
+	if s.deployment.Exists() {
+		s.object.Status.Replicas = s.deployment.Object.Status.AvailableReplicas
+	}
+}
