@@ -240,6 +240,25 @@ func (c *cluster) streaming() []string {
 	return members
 }
 
+// stateWithoutPrimary is what a promotion depends on of a member: as soon as it differs, the next
+// one is tried. With a primary it differs all the time, and nothing depends on it.
+func (c *cluster) stateWithoutPrimary(name string) string {
+	if c.primary() != nil {
+		return ""
+	}
+	state := ""
+	if refused := c.refusals[name]; refused != nil {
+		state = refused.Code
+	}
+	if s := c.servers[name]; s != nil {
+		state += fmt.Sprint(s.InRecovery, s.promotion())
+		if c.record.Announced != nil {
+			state += fmt.Sprint(s.Upstream != "", s.Receiving, s.Waiting, s.SynchronousStandbyNames)
+		}
+	}
+	return state
+}
+
 // key names what an attempt depends on.
 func (c *cluster) key() string {
 	sum := fnv.New64a()
@@ -251,7 +270,7 @@ func (c *cluster) key() string {
 			}
 		}
 	}) {
-		_, _ = fmt.Fprint(sum, name, c.pods[name].UID, c.pods[name].Status.Phase, c.servers[name] != nil)
+		_, _ = fmt.Fprint(sum, name, c.pods[name].UID, c.pods[name].Status.Phase, c.servers[name] != nil, c.stateWithoutPrimary(name))
 	}
 	foreign := "none"
 	if o := c.foreign(); o != nil {

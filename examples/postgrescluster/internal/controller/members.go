@@ -129,18 +129,33 @@ func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *se
 	case copyAfresh:
 		statements = []statement{set("primary_slot_name", ""), reload}
 	}
+	replaces := move == copyAfresh || move == joinAgain
+	if replaces {
+		if o := r.ensureRole(ctx, c, name); o != nil { // no more reads of what diverged
+			return o
+		}
+	}
+	if move == stay || !r.pacing.again(c.moved(name, move), c.now, replaces) {
+		return nil
+	}
 	if len(statements) > 0 {
 		if err := r.execute(ctx, c, name, statements...); err != nil {
 			return fails(ReasonSQLError, err, "Pointing the standby %s to the primary failed; see status.attempt.lastError.", name)
 		}
 	}
-	if move == copyAfresh || move == joinAgain {
-		if o := r.ensureRole(ctx, c, name); o != nil { // no more reads of what diverged
-			return o
-		}
+	if replaces {
 		return r.remove(ctx, c.pods[name])
 	}
 	return nil
+}
+
+// moved identifies what is done time and again where a move succeeds and comes to nothing: a member
+// that does not reload its settings, or whose copy does not follow the primary either.
+func (c *cluster) moved(name string, move move) string {
+	if move == copyAfresh || move == joinAgain {
+		return fmt.Sprintf("copies of %s of %s", name, c.object.UID)
+	}
+	return c.attempt(fmt.Sprintf("move %d to promotion %d", move, c.record.Promotion.Number), name)
 }
 
 // verb is what a member that is started now does.
