@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -238,43 +236,4 @@ func (c *cluster) streaming() []string {
 	}
 	slices.Sort(members)
 	return members
-}
-
-// stateWithoutPrimary is what a promotion depends on of a member: as soon as it differs, the next
-// one is tried. With a primary it differs all the time, and nothing depends on it.
-func (c *cluster) stateWithoutPrimary(name string) string {
-	if c.primary() != nil {
-		return ""
-	}
-	state := ""
-	if refused := c.refusals[name]; refused != nil {
-		state = refused.Code
-	}
-	if s := c.servers[name]; s != nil {
-		state += fmt.Sprint(s.InRecovery, s.promotion())
-		if c.record.Announced != nil {
-			state += fmt.Sprint(s.Upstream != "", s.Receiving, s.Waiting, s.SynchronousStandbyNames)
-		}
-	}
-	return state
-}
-
-// key names what an attempt depends on.
-func (c *cluster) key() string {
-	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%s %t %v", c.record.Primary, c.password != "", c.streaming())
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range c.pods {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
-		_, _ = fmt.Fprint(sum, name, c.pods[name].UID, c.pods[name].Status.Phase, c.servers[name] != nil, c.stateWithoutPrimary(name))
-	}
-	foreign := "none"
-	if o := c.foreign(); o != nil {
-		foreign = string(o.GetUID())
-	}
-	return fmt.Sprintf("generation %d, members %x, foreign %s", c.object.Generation, sum.Sum64(), foreign)
 }

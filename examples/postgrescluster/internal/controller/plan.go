@@ -61,6 +61,10 @@ const (
 	ReasonMemberEnded = "MemberEnded"
 	// ReasonMemberStarting: a member starts.
 	ReasonMemberStarting = "MemberStarting"
+	// ReasonAdopting: not all members that the claims record have answered.
+	ReasonAdopting = "Adopting"
+	// ReasonAdoptionRefused: what the claims record cannot be taken over, or not with this data.
+	ReasonAdoptionRefused = "AdoptionRefused"
 	// ReasonDataGone: no member has data.
 	ReasonDataGone = "DataGone"
 	// ReasonPrimaryLost: the primary does not answer, or answers as a standby.
@@ -93,7 +97,7 @@ const (
 // at every now and then.
 func kindOf(reason string) statemachine.Kind {
 	switch reason {
-	case ReasonVersionUnavailable, ReasonNameTaken, ReasonDataGone, member.DataForeign, member.Misconfigured:
+	case ReasonVersionUnavailable, ReasonNameTaken, ReasonAdoptionRefused, ReasonDataGone, member.DataForeign, member.Misconfigured:
 		return statemachine.Refused
 	case ReasonObjectRefused:
 		return statemachine.Broken

@@ -92,7 +92,7 @@ func waiting(w *corev1.ContainerStateWaiting) string {
 // notReadyReason is why a member does not answer.
 func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if o := c.foreignTo(name); o != nil {
-		taken := nameTaken(o)
+		taken := c.nameTaken(o)
 		return taken.Reason, taken.Message
 	}
 	pod, claim := c.pods[name], c.claims[name]

@@ -24,14 +24,17 @@ func (promote) Phase() statemachine.Phase { return Promoted }
 
 // Announce implements statemachine.Announcer: what may have happened stands in the record.
 func (promote) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
+	if o := c.credentialsMissing(); o != nil && c.primary() == nil {
+		return o
+	}
+	if o := c.adopt(); o != nil {
+		return o
+	}
 	if c.primaryReturned() {
 		c.record.Announced = nil
 	}
 	if c.primary() != nil {
 		return nil
-	}
-	if o := c.credentialsMissing(); o != nil {
-		return o
 	}
 	announced, o := c.target()
 	if o == nil {
@@ -193,6 +196,9 @@ func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		return done
 	}
 	if !c.alreadyPromoted() {
+		if o := r.recordVoters(ctx, c); o != nil {
+			return *o
+		}
 		if o := r.disconnectStandbys(ctx, c, a); o != nil {
 			return *o
 		}

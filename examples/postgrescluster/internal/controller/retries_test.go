@@ -40,7 +40,7 @@ func TestRetriesArePaced(t *testing.T) {
 	told := func(what string) {
 		t.Helper()
 		w.did = nil
-		for range 30 {
+		for range 20 {
 			w.reconcile()
 		}
 		tries := 0
@@ -50,7 +50,7 @@ func TestRetriesArePaced(t *testing.T) {
 			}
 		}
 		if tries < 2 || tries > 8 {
-			t.Errorf("%s: in half a minute db-1 was told %d times; want 2 to 8", what, tries)
+			t.Errorf("%s: in 20 s db-1 was told %d times; want 2 to 8", what, tries)
 		}
 	}
 	w.kubelet.kill("db-0", false)

@@ -92,7 +92,7 @@ func (c *cluster) stands(wanted *corev1ac.ServiceApplyConfiguration) bool {
 func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *corev1ac.ServiceApplyConfiguration) *statemachine.Outcome {
 	if s := c.services[*wanted.Name]; s != nil {
 		if !c.owns(s) {
-			return nameTaken(s)
+			return c.nameTaken(s)
 		}
 		if c.stands(wanted) {
 			return nil
