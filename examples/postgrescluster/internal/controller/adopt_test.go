@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // list returns what the namespace has of a kind.
@@ -87,9 +88,12 @@ func TestAdoptClaims(t *testing.T) {
 		})
 	}
 	w.kubelet.hold("db-0")
+	crash := &effectstest.Accident{Kind: effectstest.DiesAfter, Effect: "apply postgrescluster-operator on db-1", Nth: 1} // halfway
+	w.accidents = []*effectstest.Accident{crash}
 	w.get().Spec.Adopt = v1.Claims
 	w.must(admin.Update(t.Context(), w.object))
 	w.is("Seeded", ReasonAdoptionRefused)
+	happened(t, w.accidents)
 	for _, name := range []string{"db-0", "db-1", "db-2"} {
 		w.record(name, func(r *claimRecord) {
 			r.Promotions, r.Promotion, r.Primary = promotions, &v1.Promotion{Number: 2, From: 1, FromTimeline: 2, Timeline: 3}, primary
