@@ -118,9 +118,11 @@ func (r *Reconciler) unseenClaim(ctx context.Context, c *cluster) *statemachine.
 		return nil
 	}
 	for _, name := range allMembers(c.object.Name) {
-		err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})
-		if !apierrors.IsNotFound(err) {
-			return fails(ReasonAPIError, err, "The claim %s exists, and has not been seen before.", name)
+		switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: name}, &corev1.PersistentVolumeClaim{}); {
+		case err == nil:
+			return fails(ReasonMemberStarting, nil, "The claim %s was just created; it is looked at first.", name)
+		case !apierrors.IsNotFound(err):
+			return fails(ReasonAPIError, err, "The claim %s could not be read; see status.attempt.lastError.", name)
 		}
 	}
 	return nil
@@ -138,10 +140,14 @@ func (c *cluster) adopt() *statemachine.Outcome {
 	if o := c.recordOutdated(); o != nil {
 		return o
 	}
+	if c.primary() != nil { // the status was lost, and nothing else: nobody is to be promoted
+		c.record.Adopting = false
+		return nil
+	}
 	record := recordOf(c.record)
 	missing := slices.DeleteFunc(record.names(), func(name string) bool {
 		s := c.servers[name]
-		return s != nil && (s.InRecovery && s.Waiting || name == c.record.Primary && c.primary() != nil)
+		return s != nil && (s.InRecovery && s.Waiting || c.alreadyPromoted() && name == c.record.Announced.Member)
 	})
 	if len(missing) > 0 {
 		if reason, message := c.whyMissing(missing); reason != "" {
