@@ -225,3 +225,17 @@ func TestRecordOutdated(t *testing.T) {
 		}
 	}
 }
+
+// initdb does not run while the API has a claim that the cache does not have yet.
+func TestUnseenClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	c := &cluster{object: w.object}
+	if o := w.reconciler.unseenClaim(t.Context(), c); o != nil {
+		t.Errorf("without a claim, the outcome is %+v", o)
+	}
+	w.foreign("PersistentVolumeClaim", "db-2")
+	if o := w.reconciler.unseenClaim(t.Context(), c); o == nil || !strings.Contains(o.Message, "db-2") {
+		t.Errorf("with a claim, the outcome is %+v", o)
+	}
+}

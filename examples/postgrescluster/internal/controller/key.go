@@ -33,6 +33,9 @@ func (c *cluster) key() string {
 	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
 		_, _ = fmt.Fprint(sum, name, c.pods[name].UID, c.pods[name].Status.Phase, c.servers[name] != nil, c.stateWithoutPrimary(name))
 	}
+	if c.kept != nil {
+		_, _ = fmt.Fprint(sum, c.kept.Reason)
+	}
 	foreign := "none"
 	if o := c.foreign(); o != nil {
 		foreign = string(o.GetUID())

@@ -99,11 +99,10 @@ func kindOf(reason string) statemachine.Kind {
 	switch reason {
 	case ReasonVersionUnavailable, ReasonNameTaken, ReasonAdoptionRefused, ReasonDataGone, member.DataForeign, member.Misconfigured:
 		return statemachine.Refused
-	case ReasonObjectRefused:
-		return statemachine.Broken
 	case ReasonVolumePending, ReasonMemberWaiting:
 		return statemachine.Awaiting
-	case ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.RestoreFailed, member.SeedFailed, member.PostgresEnded:
+	case ReasonObjectRefused, // no event announces that a policy or a quota changed
+		ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.RestoreFailed, member.SeedFailed, member.PostgresEnded:
 		return statemachine.Failed
 	default:
 		return statemachine.Pending

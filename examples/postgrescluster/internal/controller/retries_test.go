@@ -87,3 +87,38 @@ func TestFailedCopiesArePaced(t *testing.T) {
 		}
 	}
 }
+
+// What the API server refuses is applied less and less often: a Service whose port was changed. It
+// leads to the next primary all the same.
+func TestRefusedServiceIsPaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.completes(3)
+	service := &corev1.Service{}
+	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-rw"}, service))
+	service.Spec.Ports[0].Port++
+	w.must(admin.Update(t.Context(), service))
+	w.is("Synchronous", ReasonObjectRefused)
+	w.did = nil
+	for range 20 {
+		w.reconcile()
+	}
+	tries := 0
+	for _, did := range w.did {
+		if did == "apply postgrescluster-operator on db-rw" {
+			tries++
+		}
+	}
+	if tries < 2 || tries > 6 {
+		t.Errorf("in 20 s the Service was applied %d times; want 2 to 6", tries)
+	}
+	w.kubelet.kill("db-0", true)
+	w.losesPrimary()
+	w.until("another primary that -rw leads to", func(s *v1.PostgresClusterStatus) bool {
+		return s.Primary != "db-0" && s.Reason == ReasonObjectRefused && w.labeled(rolePrimary) == s.Primary
+	})
+	w.kubelet.release("db-0")
+	w.must(admin.Delete(t.Context(), service))
+	w.passes(time.Minute)
+	w.completes(3)
+}

@@ -20,9 +20,10 @@ var servicesByRole = map[string]string{rolePrimary: "-rw", roleReplica: "-ro"}
 
 // Ensure implements statemachine.Step.
 func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
+	var failed *statemachine.Outcome
 	for role := range servicesByRole {
-		if o := r.ensureService(ctx, c, c.clientService(role)); o != nil {
-			return *o
+		if o := r.ensureService(ctx, c, c.clientService(role)); failed == nil {
+			failed = o
 		}
 	}
 	// Who is not the primary any more first: -rw never leads to two.
@@ -35,6 +36,9 @@ func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 				return *o
 			}
 		}
+	}
+	if failed != nil { // a Service that is not as it is wanted still selects by the labels
+		return *failed
 	}
 	return done
 }
