@@ -42,6 +42,7 @@ func TestChaos(t *testing.T) {
 		Assess("a cluster of three", step(func(ctx context.Context, t *testing.T) {
 			db.applySample(ctx, t)
 			db.complete(ctx, t, 3)
+			db.boundWAL(ctx, t)
 		})).
 		Assess("a writer", step(db.startWriter))
 	for _, seed := range seeds {

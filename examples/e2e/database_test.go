@@ -53,7 +53,16 @@ spec:
 // limitVolumes gives the volumes an end, each a file system in the worker's memory.
 func (db *database) limitVolumes(ctx context.Context, t *testing.T, n int) {
 	for i := range n {
-		db.asNode(ctx, t, fmt.Sprintf("mount -t tmpfs -o size=400m,mode=0777 tmpfs /var/local/%s/%d", db.namespace, i))
+		db.asNode(ctx, t, fmt.Sprintf("mount -t tmpfs -o size=700m,mode=0777 tmpfs /var/local/%s/%d", db.namespace, i))
+	}
+}
+
+// boundWAL has the WAL of members, of which each promotion takes a segment, leave room on limited
+// volumes. Copies of their data have the setting, too.
+func (db *database) boundWAL(ctx context.Context, t *testing.T) {
+	for _, name := range []string{"db-0", "db-1", "db-2"} {
+		db.kubectl(ctx, t, "exec", name, "--", "sh", "-c", "printf 'max_wal_size = 96MB\nmin_wal_size = 32MB\n' >>/var/lib/postgresql/data/postgresql.conf")
+		db.psql(ctx, t, name, "SELECT pg_reload_conf()")
 	}
 }
 

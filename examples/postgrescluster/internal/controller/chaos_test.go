@@ -63,6 +63,9 @@ func chaos(t *testing.T, random *rand.Rand) {
 	w.kubelet.volume = smallVolume
 	w.kubelet.mu.Unlock()
 	w.completes(3)
+	for ordinal := range 3 {
+		w.boundWAL(memberName("db", ordinal))
+	}
 	w.sql("db-0", "CREATE TABLE t (v int)")
 	writer := startWriter(w)
 	promoted := w.object.Status.Promotions

@@ -2,7 +2,8 @@ package controller
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -114,11 +115,22 @@ func (k *kubelet) process(name string) *membertest.Process {
 	return k.processes[pod.UID]
 }
 
+// boundWAL has a member's WAL, of which each promotion takes a segment, leave room on a smallVolume:
+// wal_keep_size, the data, and two copies of it. Copies have the setting, too.
+func (w *world) boundWAL(name string) {
+	w.t.Helper()
+	file, err := os.OpenFile(filepath.Join(w.kubelet.data(name), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	w.must(err)
+	_, err = file.WriteString("max_wal_size = 96MB\nmin_wal_size = 32MB\n")
+	w.must(errors.Join(err, file.Close()))
+	w.sql(name, "SELECT pg_reload_conf()")
+}
+
 // smallVolume is one with an end, in memory.
 func smallVolume(t *testing.T) string {
 	t.Helper()
 	volume := membertest.Volume(t)
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", 400), "tmpfs", volume).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=700m,mode=0777", "tmpfs", volume).CombinedOutput(); err != nil {
 		t.Errorf("a small file system needs root: %s", out)
 	}
 	t.Cleanup(func() {
