@@ -21,7 +21,7 @@ left_to_all() {
     integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
     faults) echo "faults       ten of eleven plans (make test-faults)" ;;
     kubernetes) echo "kubernetes   the versions between the oldest and the newest" ;;
-    examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
+    examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos with three seeds of ten minutes, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
     mutants) echo "mutants      all: the code broken rule by rule, and a test that notices each (make test-mutants)" ;;

@@ -50,10 +50,36 @@ spec:
 	db.apply(ctx, t, volumes)
 }
 
+// limitVolumes gives the volumes an end, each a file system in the worker's memory.
+func (db *database) limitVolumes(ctx context.Context, t *testing.T, n int) {
+	for i := range n {
+		db.asNode(ctx, t, fmt.Sprintf("mount -t tmpfs -o size=700m,mode=0777 tmpfs /var/local/%s/%d", db.namespace, i))
+	}
+}
+
+// boundWAL has the WAL of members, of which each promotion takes a segment, leave room on limited
+// volumes. Copies of their data have the setting, too.
+func (db *database) boundWAL(ctx context.Context, t *testing.T) {
+	for _, name := range []string{"db-0", "db-1", "db-2"} {
+		db.kubectl(ctx, t, "exec", name, "--", "sh", "-c", "printf 'max_wal_size = 96MB\nmin_wal_size = 32MB\n' >>/var/lib/postgresql/data/postgresql.conf")
+		db.psql(ctx, t, name, "SELECT pg_reload_conf()")
+	}
+}
+
+// asNode has the shell of a worker execute something, among the worker's own mounts.
+func (db *database) asNode(ctx context.Context, t *testing.T, script string) {
+	t.Helper()
+	db.onWorker(ctx, t, "nsenter", "--target", "1", "--mount", "sh", "-c", script)
+}
+
 // onWorker runs a command on a worker, whose /var/local is mounted at /volumes, and returns the worker's name.
 func (db *database) onWorker(ctx context.Context, t *testing.T, command ...string) string {
 	t.Helper()
-	const in = namespace("default") // the database's own may be gone
+	const in = namespace("default")         // the database's own may be gone
+	arguments, err := json.Marshal(command) // which is YAML, too
+	if err != nil {
+		t.Fatal(err)
+	}
 	worker := in.kubectl(ctx, t, "get", "nodes", "--selector=!node-role.kubernetes.io/control-plane", "-o", "jsonpath={.items[0].metadata.name}")
 	in.apply(ctx, t, fmt.Sprintf(`
 apiVersion: v1
@@ -62,15 +88,16 @@ metadata: {name: %[1]s}
 spec:
   restartPolicy: Never
   nodeName: %[2]s
+  hostPID: true
   containers:
     - name: command
       image: postgrescluster-member:dev
-      command: [%[3]s]
-      securityContext: {runAsUser: 0}
+      command: %[3]s
+      securityContext: {runAsUser: 0, privileged: true}
       volumeMounts: [{name: volumes, mountPath: /volumes}]
   volumes:
     - {name: volumes, hostPath: {path: /var/local, type: DirectoryOrCreate}}
-`, db.namespace, worker, strings.Join(command, ", ")))
+`, db.namespace, worker, arguments))
 	in.kubectl(ctx, t, "wait", "pod/"+string(db.namespace), "--for=jsonpath={.status.phase}=Succeeded", "--timeout", conditionTimeout.String())
 	in.kubectl(ctx, t, "delete", "pod", string(db.namespace))
 	return worker
@@ -78,7 +105,7 @@ spec:
 
 func (db *database) removeVolumes(ctx context.Context, t *testing.T) {
 	db.kubectl(ctx, t, "delete", "persistentvolumes,storageclasses", "--selector=e2e="+string(db.namespace))
-	db.onWorker(ctx, t, "rm", "-rf", "/volumes/"+string(db.namespace))
+	db.asNode(ctx, t, fmt.Sprintf("for v in /var/local/%[1]s/*; do umount -l $v 2>/dev/null; done; rm -rf /var/local/%[1]s", db.namespace))
 }
 
 // applySample applies the sample, on the volumes that were made.
@@ -171,10 +198,16 @@ func (db *database) replace(ctx context.Context, t *testing.T, names []string, m
 }
 
 func (db *database) startWriter(ctx context.Context, t *testing.T) {
-	db.kubectl(ctx, t, "exec", db.get(ctx, t).Status.Primary, "--", "psql", "--host=127.0.0.1", "--username=postgres", "--command=CREATE TABLE t (v int)")
+	db.psql(ctx, t, db.get(ctx, t).Status.Primary, "CREATE TABLE t (v int)")
 	db.kubectl(ctx, t, "apply", "-f", "manifests/writer.yaml")
 	db.kubectl(ctx, t, "wait", "pod/writer", "--for=condition=Ready", "--timeout", conditionTimeout.String())
 	db.writes(ctx, t)
+}
+
+// psql has a member execute a statement, and returns what it answers.
+func (db *database) psql(ctx context.Context, t *testing.T, name, statement string) string {
+	t.Helper()
+	return db.kubectl(ctx, t, "exec", name, "--", "psql", "--host=127.0.0.1", "--username=postgres", "--no-align", "--tuples-only", "--command="+statement)
 }
 
 // acknowledged are the numbers whose INSERT was acknowledged.
@@ -212,7 +245,8 @@ func (db *database) whole(ctx context.Context, t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := strings.Fields(db.kubectl(ctx, t, "exec", "writer", "--", "sh", "-c", `psql --host="$DB_RW_SERVICE_HOST" --username=postgres --no-align --tuples-only --command="SELECT v FROM t"`))
+	status := db.get(ctx, t).Status
+	rows := strings.Fields(db.psql(ctx, t, status.Primary, "SELECT v FROM t"))
 	count := map[string]int{}
 	for _, row := range rows {
 		count[row]++
@@ -223,10 +257,9 @@ func (db *database) whole(ctx context.Context, t *testing.T) {
 		}
 	}
 	t.Logf("%d rows were acknowledged, of %d that are there", len(numbers), len(rows))
-	status := db.get(ctx, t).Status
 	var primaries []string
 	for _, name := range status.Voters {
-		if db.kubectl(ctx, t, "exec", name, "--", "psql", "--host=127.0.0.1", "--username=postgres", "--no-align", "--tuples-only", "--command=SELECT pg_is_in_recovery()") == "f" {
+		if db.psql(ctx, t, name, "SELECT pg_is_in_recovery()") == "f" {
 			primaries = append(primaries, name)
 		}
 	}

@@ -5,5 +5,6 @@
 //	cd examples/e2e && go test -tags e2e -timeout 40m -parallel 3 .
 //
 // It builds and loads the images, deploys the operators, and takes all of it away
-// again, but for the folders of the volumes on the worker. CHAOS_SEED repeats the order of TestChaos.
+// again, but for the folders of the volumes on the worker. TestChaos has three
+// seeds in ten minutes; CHAOS_SEED has it repeat one.
 package e2e

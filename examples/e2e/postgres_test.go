@@ -77,6 +77,18 @@ func TestPostgresCluster(t *testing.T) {
 			db.writes(ctx, t)
 		})).
 		Assess("nothing acknowledged is lost, and one is the primary", step(db.whole)).
+		// The writer connects to the Service of the first one.
+		Assess("the claims of a deleted cluster are taken over by the next", step(func(ctx context.Context, t *testing.T) {
+			before := db.get(ctx, t)
+			db.kubectl(ctx, t, "delete", "postgrescluster", "db", "--timeout", conditionTimeout.String())
+			db.applySample(ctx, t)
+			db.kubectl(ctx, t, "patch", "postgrescluster", "db", "--type=merge", `--patch={"spec":{"adopt":"Claims"}}`)
+			db.complete(ctx, t, 3)
+			if now := db.get(ctx, t); now.UID == before.UID || now.Status.SystemIdentifier != before.Status.SystemIdentifier || now.Status.Primary != before.Status.Primary {
+				t.Errorf("the status is %+v, and was %+v", now.Status, before.Status)
+			}
+		})).
+		Assess("nothing acknowledged is lost with it", step(db.whole)).
 		WithTeardown("the namespace", db.remove).
 		WithTeardown("the volumes", step(db.removeVolumes)).Feature())
 }

@@ -82,7 +82,20 @@ type PostgresClusterSpec struct {
 	// backup has base backups made, and restored when no member has data.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
+	// adopt takes over what an earlier PostgresCluster of this name left, before anything is
+	// initialized. Without anything to take over, and later, it has no effect.
+	// +optional
+	Adopt Adopt `json:"adopt,omitempty"`
 }
+
+// Adopt says what is taken over of an earlier PostgresCluster.
+//
+// +kubebuilder:validation:Enum=Claims
+type Adopt string
+
+// Claims are taken over as they are, by the record of primary and voters on them. Nobody is promoted
+// until all members that it names have answered.
+const Claims Adopt = "Claims"
 
 // Backup has base backups made. They hold the cluster as it was then: there is no
 // point-in-time recovery.
@@ -125,7 +138,8 @@ type WhenDeleted string
 
 // The values of WhenDeleted.
 const (
-	// Retain keeps them: a PostgresCluster of the same name does not take them over by itself.
+	// Retain keeps them, and the Secret with the password that the operator made: a PostgresCluster
+	// of the same name takes them over if its spec.adopt says so.
 	Retain WhenDeleted = "Retain"
 	// Delete deletes them with it.
 	Delete WhenDeleted = "Delete"
@@ -196,6 +210,14 @@ type PostgresClusterStatus struct {
 	// restoring is that the first member is started from the newest base backup.
 	// +optional
 	Restoring bool `json:"restoring,omitempty"`
+	// adopting is that what the claims record was taken over, and not all members that it names
+	// have answered yet.
+	// +optional
+	Adopting bool `json:"adopting,omitempty"`
+	// revision counts the changes of primary, promotions and voters: of the records of them on the
+	// claims, the one with the highest is the last.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
 	// attempt counts what was tried for the next phase and did not succeed.
 	// +optional
 	Attempt *Attempt `json:"attempt,omitempty"`

@@ -24,7 +24,7 @@ func (r *Reconciler) ensureBackups(ctx context.Context, c *cluster) *statemachin
 	case c.backedUp():
 		return nil
 	case c.cronJob != nil && !c.owns(c.cronJob):
-		return nameTaken(c.cronJob)
+		return c.nameTaken(c.cronJob)
 	case c.object.Spec.Backup == nil:
 		return r.remove(ctx, c.cronJob)
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -19,44 +20,70 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
 
-// Members are killed and held at random, while a client writes. In the end each row that
-// was acknowledged is there once, and the cluster is complete. CHAOS_SEED repeats a run, as far as time allows. It
-// ends with the first standby that took the place of a primary; FULL=1 makes it three minutes.
+// Members are killed and held, stopped, slowed, and have their volumes filled at random, while a client
+// writes. In the end each row that was acknowledged is there once, and the cluster is complete.
+// CHAOS_SEED repeats a run, as far as time allows. It ends with the first standby that took the place
+// of a primary; with FULL=1, as each night, there are three seeds, of ten minutes each, side by side.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
+	seeds := []uint64{uint64(time.Now().UnixNano())}
 	if text := os.Getenv("CHAOS_SEED"); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+		if seeds[0], err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
 		}
+	} else if full() {
+		seeds = append(seeds, seeds[0]+1, seeds[0]+2)
 	}
-	t.Logf("CHAOS_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	for _, seed := range seeds {
+		t.Run(fmt.Sprintf("CHAOS_SEED=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			chaos(t, rand.New(rand.NewPCG(seed, 0)))
+		})
+	}
+}
+
+// chaosTime is how long members have troubles at most; CHAOS_TIME changes it.
+func chaosTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("CHAOS_TIME")
+	if text == "" {
+		return 10 * time.Minute
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func chaos(t *testing.T, random *rand.Rand) {
 	w := newWorld(t, 3, func(c *v1.PostgresCluster) { c.Spec.FailoverDelay = &metav1.Duration{Duration: 5 * time.Second} })
+	w.kubelet.mu.Lock()
+	w.kubelet.volume = smallVolume
+	w.kubelet.mu.Unlock()
 	w.completes(3)
+	for ordinal := range 3 {
+		w.boundWAL(memberName("db", ordinal))
+	}
 	w.sql("db-0", "CREATE TABLE t (v int)")
 	writer := startWriter(w)
 	promoted := w.object.Status.Promotions
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	troubles, had := newTroubles(w), map[string]int{}
+	ctx, cancel := context.WithTimeout(t.Context(), chaosTime(t))
 	defer cancel()
 	wait.UntilWithContext(ctx, func(context.Context) {
-		name := memberName("db", random.IntN(3))
-		switch random.IntN(20) {
-		case 0:
-			w.kubelet.strike(name, random.IntN(2) == 0)
-		case 6:
-			w.kubelet.strike(w.object.Status.Primary, random.IntN(2) == 0)
-		case 1, 2, 3:
-			w.kubelet.release(name)
-		}
+		what := w.trouble(troubles, random)
+		had[what]++
 		if w.reconcile(); !full() && w.object.Status.Primary != "db-0" {
 			cancel()
 		}
 	}, 50*time.Millisecond)
+	troubles.stop()
 	for ordinal := range 3 {
 		w.kubelet.release(memberName("db", ordinal))
 	}
+	w.passes(maxReplacementDelay)
 	w.completes(3)
 	acknowledged := writer.stop()
 	w.completes(3)
@@ -74,10 +101,43 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	promotions := w.object.Status.Promotions - promoted
-	t.Logf("%d rows were acknowledged, through %d promotions", len(acknowledged), promotions)
+	t.Logf("%d rows were acknowledged, through %d promotions; troubles: %v", len(acknowledged), promotions, had)
 	if len(acknowledged) == 0 || promotions == 0 {
 		t.Error("nothing was proven")
 	}
+}
+
+// trouble has one member have a trouble, or none, and returns what it was. Half of them the primary has.
+func (w *world) trouble(troubles *troubles, random *rand.Rand) string {
+	name := memberName("db", random.IntN(3))
+	if random.IntN(2) == 0 {
+		name = w.object.Status.Primary
+	}
+	d := time.Duration(1+random.IntN(15)) * time.Second
+	switch random.IntN(60) {
+	case 0, 1:
+		w.kubelet.strike(name, false)
+		return "killed"
+	case 2, 3:
+		w.kubelet.strike(name, true)
+		return "killed and held"
+	case 4:
+		troubles.stopped(name, true, d)
+		return "stopped"
+	case 5:
+		troubles.stopped(name, false, d)
+		return "stopped, but for those that it serves"
+	case 6:
+		troubles.slowed(name, d)
+		return "slowed"
+	case 7:
+		troubles.filled(name, d)
+		return "filled"
+	case 8, 9, 10, 11, 12, 13, 14, 15, 16:
+		w.kubelet.release(name)
+		return "released"
+	}
+	return "none"
 }
 
 // strike kills a member that runs.

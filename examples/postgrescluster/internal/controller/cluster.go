@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -238,24 +236,4 @@ func (c *cluster) streaming() []string {
 	}
 	slices.Sort(members)
 	return members
-}
-
-// key names what an attempt depends on.
-func (c *cluster) key() string {
-	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%s %t %v", c.record.Primary, c.password != "", c.streaming())
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range c.pods {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
-		_, _ = fmt.Fprint(sum, name, c.pods[name].UID, c.pods[name].Status.Phase, c.servers[name] != nil)
-	}
-	foreign := "none"
-	if o := c.foreign(); o != nil {
-		foreign = string(o.GetUID())
-	}
-	return fmt.Sprintf("generation %d, members %x, foreign %s", c.object.Generation, sum.Sum64(), foreign)
 }

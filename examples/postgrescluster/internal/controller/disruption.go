@@ -19,7 +19,7 @@ func (r *Reconciler) ensureBudget(ctx context.Context, c *cluster) *statemachine
 	case c.budgeted():
 		return nil
 	case c.budget != nil && !c.owns(c.budget):
-		return nameTaken(c.budget)
+		return c.nameTaken(c.budget)
 	}
 	wanted := c.wantedBudget()
 	if c.budget != nil {

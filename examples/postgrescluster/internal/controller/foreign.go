@@ -36,7 +36,7 @@ func (c *cluster) foreignTo(name string) client.Object {
 	if o := c.services[name]; o != nil && !c.owns(o) {
 		return o
 	}
-	if o := c.claims[name]; o != nil && !c.owns(o) {
+	if o := c.claims[name]; o != nil && !c.owns(o) && !c.adoptable(o) {
 		return o
 	}
 	if o := c.pods[name]; o != nil && !c.owns(o) {
@@ -62,9 +62,14 @@ func kindName(object client.Object) string {
 
 // nameTaken is that an object of a name that is needed belongs to somebody else. A claim may be
 // what a cluster left that was deleted with storage.whenDeleted Retain.
-func nameTaken(o client.Object) *statemachine.Outcome {
-	if _, is := o.(*corev1.PersistentVolumeClaim); is {
-		return fails(ReasonNameTaken, nil, "The PersistentVolumeClaim %s does not belong to this PostgresCluster, and may hold the only copy of the data of an earlier one. Choose another name; or copy what it holds, and remove it only then.", o.GetName())
+func (c *cluster) nameTaken(o client.Object) *statemachine.Outcome {
+	claim, is := o.(*corev1.PersistentVolumeClaim)
+	if !is {
+		return fails(ReasonNameTaken, nil, "The %s %s does not belong to this PostgresCluster. Delete it, or choose another name.", kindName(o), o.GetName())
 	}
-	return fails(ReasonNameTaken, nil, "The %s %s does not belong to this PostgresCluster. Delete it, or choose another name.", kindName(o), o.GetName())
+	const taken = "The PersistentVolumeClaim %s does not belong to this PostgresCluster, and may hold the only copy of the data of an earlier one. "
+	if record, err := c.recorded(claim); err == nil && record != nil && c.record.SystemIdentifier == "" {
+		return fails(ReasonNameTaken, nil, taken+"To take over that data, set spec.adopt to Claims; or choose another name.", o.GetName())
+	}
+	return fails(ReasonNameTaken, nil, taken+"Choose another name; or copy what it holds, and remove it only then.", o.GetName())
 }

@@ -23,7 +23,9 @@ func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachin
 	objects := cmp.Or(
 		r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) }),
 		r.pacing.try(c.attempt("services", ""), c.now, func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) }),
-		r.pacing.try(c.attempt("budget", ""), c.now, func() *statemachine.Outcome { return r.ensureBudget(ctx, c) }))
+		r.pacing.try(c.attempt("budget", ""), c.now, func() *statemachine.Outcome { return r.ensureBudget(ctx, c) }),
+		r.pacing.try(c.attempt("secret", ""), c.now, func() *statemachine.Outcome { return r.ensureSecret(ctx, c) }),
+		r.pacing.try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) }))
 	if c.record.SystemIdentifier == "" || c.password == "" {
 		return objects
 	}
@@ -72,16 +74,21 @@ func (r *Reconciler) ensureSlots(ctx context.Context, c *cluster) *statemachine.
 // follows the primary if there is one. What failed is tried again after a while.
 func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
 	if o := c.foreignTo(name); o != nil {
-		return nameTaken(o)
+		return c.nameTaken(o)
 	}
 	return r.pacing.try(c.attempt("member", name), c.now, func() *statemachine.Outcome { return r.tryMember(ctx, c, name) })
 }
 
 func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
-	if c.claims[name] == nil {
+	switch claim := c.claims[name]; {
+	case claim == nil && c.record.Adopting: // an empty one would take its place
+		return claimMissing(name)
+	case claim == nil:
 		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", c.wantedClaim(name)); o != nil {
 			return o
 		}
+	case !c.owns(claim): // it is about to be taken over
+		return nil
 	}
 	if c.services[name] == nil {
 		if o := r.ensureService(ctx, c, c.memberService(name)); o != nil {
@@ -129,18 +136,33 @@ func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *se
 	case copyAfresh:
 		statements = []statement{set("primary_slot_name", ""), reload}
 	}
+	replaces := move == copyAfresh || move == joinAgain
+	if replaces {
+		if o := r.ensureRole(ctx, c, name); o != nil { // no more reads of what diverged
+			return o
+		}
+	}
+	if move == stay || !r.pacing.again(c.moved(name, move), c.now, replaces) {
+		return nil
+	}
 	if len(statements) > 0 {
 		if err := r.execute(ctx, c, name, statements...); err != nil {
 			return fails(ReasonSQLError, err, "Pointing the standby %s to the primary failed; see status.attempt.lastError.", name)
 		}
 	}
-	if move == copyAfresh || move == joinAgain {
-		if o := r.ensureRole(ctx, c, name); o != nil { // no more reads of what diverged
-			return o
-		}
+	if replaces {
 		return r.remove(ctx, c.pods[name])
 	}
 	return nil
+}
+
+// moved identifies what is done time and again where a move succeeds and comes to nothing: a member
+// that does not reload its settings, or whose copy does not follow the primary either.
+func (c *cluster) moved(name string, move move) string {
+	if move == copyAfresh || move == joinAgain {
+		return fmt.Sprintf("copies of %s of %s", name, c.object.UID)
+	}
+	return c.attempt(fmt.Sprintf("move %d to promotion %d", move, c.record.Promotion.Number), name)
 }
 
 // verb is what a member that is started now does.

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"crypto/rand"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,10 +22,15 @@ func (c *cluster) owner() *metav1ac.OwnerReferenceApplyConfiguration {
 		WithName(c.object.Name).WithUID(c.object.UID).WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// wantedSecret is the Secret with the password, where nobody made one.
-func (c *cluster) wantedSecret() *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(secretName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).
-		WithOwnerReferences(c.owner()).WithStringData(map[string]string{passwordKey: rand.Text()})
+// wantedSecret is the Secret with this password, where nobody else made one. It stays as long as the
+// claims: without the password, nobody gets at their data.
+func (c *cluster) wantedSecret(password string) *corev1ac.SecretApplyConfiguration {
+	secret := corev1ac.Secret(secretName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).
+		WithData(map[string][]byte{passwordKey: []byte(password)})
+	if c.object.Spec.Storage.WhenDeleted == v1.Delete {
+		secret.WithOwnerReferences(c.owner())
+	}
+	return secret
 }
 
 // wantedService is the Service of this name: of a member, -rw or -ro.

@@ -34,7 +34,7 @@ func TestFieldOwners(t *testing.T) {
 		t.Errorf("the Service has the annotations %v", service.Annotations)
 	}
 
-	const operator, role, status = "postgrescluster-operator", "postgrescluster-operator/role", "postgrescluster-operator/status"
+	const operator, role, record, status = "postgrescluster-operator", "postgrescluster-operator/role", "postgrescluster-operator/record", "postgrescluster-operator/status"
 	for name, test := range map[string]struct {
 		object client.Object
 		owners []string
@@ -44,7 +44,7 @@ func TestFieldOwners(t *testing.T) {
 		"db-credentials": {&corev1.Secret{}, []string{operator}},
 		"db-backup":      {&batchv1.CronJob{}, []string{operator}},
 		"db-0":           {&corev1.Pod{}, []string{operator, role}},
-		"db-1":           {&corev1.PersistentVolumeClaim{}, []string{operator}},
+		"db-1":           {&corev1.PersistentVolumeClaim{}, []string{operator, record}},
 	} {
 		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, test.object))
 		owners := map[string]bool{}

@@ -40,6 +40,22 @@ func (p *pacing) try(id string, now time.Time, do func() *statemachine.Outcome) 
 	return o
 }
 
+// again reports whether something may be done that was done before, and counts it as done if so:
+// that it has to be done again shows that it came to nothing. What replaces a member is done less
+// often than what tells it something.
+func (p *pacing) again(id string, now time.Time, replaces bool) bool {
+	f := p.get(id)
+	delay := min(statemachine.Backoff(f.count), maxRetryDelay)
+	if replaces {
+		delay = p.replacementDelay(id)
+	}
+	if f.count > 0 && now.Before(f.last.Add(delay)) {
+		return false
+	}
+	p.put(id, fails(ReasonJoining, nil, "It was told before."), now)
+	return true
+}
+
 // replacementDelay is how long a member waits for its replacement after it ended young.
 func (p *pacing) replacementDelay(id string) time.Duration {
 	f := p.get(id)

@@ -61,6 +61,10 @@ const (
 	ReasonMemberEnded = "MemberEnded"
 	// ReasonMemberStarting: a member starts.
 	ReasonMemberStarting = "MemberStarting"
+	// ReasonAdopting: not all members that the claims record have answered.
+	ReasonAdopting = "Adopting"
+	// ReasonAdoptionRefused: what the claims record cannot be taken over, or not with this data.
+	ReasonAdoptionRefused = "AdoptionRefused"
 	// ReasonDataGone: no member has data.
 	ReasonDataGone = "DataGone"
 	// ReasonPrimaryLost: the primary does not answer, or answers as a standby.
@@ -93,13 +97,12 @@ const (
 // at every now and then.
 func kindOf(reason string) statemachine.Kind {
 	switch reason {
-	case ReasonVersionUnavailable, ReasonNameTaken, ReasonDataGone, member.DataForeign, member.Misconfigured:
+	case ReasonVersionUnavailable, ReasonNameTaken, ReasonAdoptionRefused, ReasonDataGone, member.DataForeign, member.Misconfigured:
 		return statemachine.Refused
-	case ReasonObjectRefused:
-		return statemachine.Broken
 	case ReasonVolumePending, ReasonMemberWaiting:
 		return statemachine.Awaiting
-	case ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.RestoreFailed, member.SeedFailed, member.PostgresEnded:
+	case ReasonObjectRefused, // no event announces that a policy or a quota changed
+		ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.RestoreFailed, member.SeedFailed, member.PostgresEnded:
 		return statemachine.Failed
 	default:
 		return statemachine.Pending

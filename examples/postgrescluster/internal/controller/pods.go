@@ -50,9 +50,17 @@ const (
 	mendDelay    = time.Minute
 )
 
-// endedYoung reports whether a container lived for less than minUptime.
+// endedYoung reports whether a container lived for less than minUptime, as PostgreSQL: what failed to
+// get the data has not lived, however long that took.
 func endedYoung(state *corev1.ContainerStateTerminated) bool {
-	return !state.FinishedAt.IsZero() && state.FinishedAt.Sub(state.StartedAt.Time) < minUptime
+	if state.FinishedAt.IsZero() {
+		return false
+	}
+	switch reason, _ := member.ReasonOf(state.Message); reason {
+	case member.SeedFailed, member.JoinFailed, member.RestoreFailed, member.DiskFull:
+		return true
+	}
+	return state.FinishedAt.Sub(state.StartedAt.Time) < minUptime
 }
 
 // replaceable reports whether a member that ended is to be replaced now; delay is what its
@@ -84,7 +92,7 @@ func waiting(w *corev1.ContainerStateWaiting) string {
 // notReadyReason is why a member does not answer.
 func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if o := c.foreignTo(name); o != nil {
-		taken := nameTaken(o)
+		taken := c.nameTaken(o)
 		return taken.Reason, taken.Message
 	}
 	pod, claim := c.pods[name], c.claims[name]

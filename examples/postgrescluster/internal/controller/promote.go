@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
@@ -22,14 +24,17 @@ func (promote) Phase() statemachine.Phase { return Promoted }
 
 // Announce implements statemachine.Announcer: what may have happened stands in the record.
 func (promote) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
+	if o := c.credentialsMissing(); o != nil && c.primary() == nil {
+		return o
+	}
+	if o := c.adopt(); o != nil {
+		return o
+	}
 	if c.primaryReturned() {
 		c.record.Announced = nil
 	}
 	if c.primary() != nil {
 		return nil
-	}
-	if o := c.credentialsMissing(); o != nil {
-		return o
 	}
 	announced, o := c.target()
 	if o == nil {
@@ -130,7 +135,6 @@ func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	lost := c.primaryLost()
 	if c.primaryBusy() {
-		lost.RetryAfter = pollInterval
 		return "", lost
 	}
 	if len(standbysOf(c.voters(), c.record.Primary)) == 0 { // nobody to take its place
@@ -147,6 +151,10 @@ func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	reachable := slices.DeleteFunc(c.reachableStandbys(), func(name string) bool { return !c.promotable(name) })
 	for _, voters := range [][]string{c.record.Voters, c.effectiveVoters()} {
 		if !canFailOver(voters, c.record.Primary, reachable) {
+			missing := slices.DeleteFunc(standbysOf(c.voters(), c.record.Primary), func(name string) bool { return slices.Contains(reachable, name) })
+			if reason, message := c.whyMissing(slices.Insert(missing, 0, c.record.Primary)); reason != "" {
+				return "", fails(reason, nil, "Too few standbys are reachable to fail over without losing commits: %v of %v. %s", reachable, standbysOf(voters, c.record.Primary), message)
+			}
 			return "", fails(ReasonQuorumMissing, nil, "Too few standbys are reachable to fail over without losing commits: %v of %v. Bring one back, or the primary. %s", reachable, standbysOf(voters, c.record.Primary), lost.Message)
 		}
 	}
@@ -169,6 +177,18 @@ func (c *cluster) reachableStandbys() []string {
 // disconnectInterval is the time between two looks at walreceivers that are stopping.
 const disconnectInterval = 200 * time.Millisecond
 
+// settleTimeout is how long members are looked at after they were told something: they do it in a
+// moment, or may never do it, and are told again with backoff, or once they differ (key).
+const settleTimeout = time.Second
+
+// settles looks at the members until something is so; false if it is not in time.
+func (c *cluster) settles(ctx context.Context, is func() bool) bool {
+	return wait.PollUntilContextTimeout(ctx, disconnectInterval, settleTimeout, false, func(context.Context) (bool, error) {
+		c.observe(ctx) // whose deadline is its own: half an observation is none
+		return is(), nil
+	}) == nil
+}
+
 // Ensure implements statemachine.Step.
 func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	a := c.record.Announced
@@ -176,6 +196,9 @@ func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		return done
 	}
 	if !c.alreadyPromoted() {
+		if o := r.recordVoters(ctx, c); o != nil {
+			return *o
+		}
 		if o := r.disconnectStandbys(ctx, c, a); o != nil {
 			return *o
 		}
@@ -213,11 +236,14 @@ func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Annou
 	if c.record.Primary == "" || a.Member == c.record.Primary {
 		standbys = []string{a.Member} // the slots of the new promotion keep others from streaming
 	}
-	stopping, replaying := false, false
-	for _, name := range standbys {
+	streams := func(name string) bool {
 		s := c.servers[name]
-		stopping, replaying = stopping || s.Upstream != "" || s.Receiving, replaying || !s.Waiting
-		if s.Upstream == "" {
+		return s != nil && (s.Upstream != "" || s.Receiving)
+	}
+	stopping := slices.ContainsFunc(standbys, streams)
+	replaying := slices.ContainsFunc(standbys, func(name string) bool { return !c.servers[name].Waiting })
+	for _, name := range standbys {
+		if c.servers[name].Upstream == "" {
 			continue // its walreceiver is stopping, or WAL is being replayed
 		}
 		if err := r.execute(ctx, c, name, disconnect()...); err != nil {
@@ -228,9 +254,8 @@ func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Annou
 		return nil
 	}
 	o := fails(ReasonFailingOver, nil, "Standbys are disconnecting from the lost primary; then %s, or the standby with the most WAL, is promoted.", a.Member)
-	o.RetryAfter = pollInterval // a long log takes its time
-	if stopping {
-		o.RetryAfter = disconnectInterval
+	if stopping && c.settles(ctx, func() bool { return !slices.ContainsFunc(standbys, streams) }) {
+		o.RetryAfter = disconnectInterval // their positions are final: who has the most is known
 	}
 	return o
 }
@@ -247,11 +272,12 @@ func (r promote) prepare(ctx context.Context, c *cluster, a *v1.Announced) *stat
 		reload)...); err != nil {
 		return fails(ReasonSQLError, err, "The member %s could not be prepared for its promotion; see status.attempt.lastError.", a.Member)
 	}
-	c.observe(ctx)
-	if s := c.servers[a.Member]; s == nil || s.SynchronousStandbyNames != names || s.promotion() != a.Number {
-		o := fails(ReasonPromoting, nil, "The member %s is reloading the settings of a primary; then it is promoted.", a.Member)
-		o.RetryAfter = disconnectInterval
-		return o
+	reloaded := func() bool {
+		s := c.servers[a.Member]
+		return s != nil && s.SynchronousStandbyNames == names && s.promotion() == a.Number
+	}
+	if c.observe(ctx); !reloaded() && !c.settles(ctx, reloaded) {
+		return fails(ReasonPromoting, nil, "The member %s is reloading the settings of a primary; then it is promoted.", a.Member)
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ import (
 const (
 	owner       client.FieldOwner = "postgrescluster-operator"
 	ownerRole   client.FieldOwner = "postgrescluster-operator/role"
+	ownerRecord client.FieldOwner = "postgrescluster-operator/record"
 	ownerStatus client.FieldOwner = "postgrescluster-operator/status"
 )
 
@@ -110,6 +111,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
 	}
 	result, err := walk.Forward(ctx, c, &c.state, Complete)
+	if err == nil { // what fails here is reported with the next look at the members
+		_ = r.pacing.try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
+	}
 	if apply.IsGone(err) || apply.IsStale(err) { // an event follows
 		return ctrl.Result{}, nil
 	}

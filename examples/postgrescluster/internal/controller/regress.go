@@ -87,6 +87,9 @@ func (c *cluster) quorumMissing() *statemachine.Outcome {
 	streaming := c.streaming()
 	missing := slices.DeleteFunc(slices.Clone(standbys), func(name string) bool { return slices.Contains(streaming, name) })
 	if needed := acknowledging(len(standbys)); len(standbys)-len(missing) < needed {
+		if reason, message := c.whyMissing(missing); reason != "" {
+			return fails(reason, nil, "Commits are blocked: %d standbys must acknowledge them and %d are streaming. %s", needed, len(standbys)-len(missing), message)
+		}
 		reason, message := c.notReadyReason(missing[0])
 		return fails(ReasonQuorumMissing, nil, "Commits are blocked: %d standbys must acknowledge them and %d are streaming (%s). %s", needed, len(standbys)-len(missing), reason, message)
 	}

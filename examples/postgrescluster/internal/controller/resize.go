@@ -53,6 +53,9 @@ func (r *Reconciler) applyVoters(ctx context.Context, c *cluster) *statemachine.
 		return fails(ReasonSQLError, err, "Setting synchronous_standby_names on the primary %s failed; see status.attempt.lastError.", primary)
 	}
 	if c.primary().SynchronousStandbyNames != names {
+		if o := r.recordVoters(ctx, c); o != nil {
+			return o
+		}
 		if err := r.execute(ctx, c, primary, set("synchronous_standby_names", names), reload); err != nil {
 			return fail(err)
 		}

@@ -3,12 +3,12 @@ package controller
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -25,11 +25,15 @@ type seed struct{ *Reconciler }
 // acknowledged: what is known of members and promotions, but for the count of promotions,
 // is no longer true. The first member begins the cluster anew.
 func (seed) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
+	if o := c.recall(); o != nil {
+		return o
+	}
 	if c.dataGone() == nil || c.object.Spec.Backup == nil || c.record.Restoring {
 		return nil
 	}
 	c.record.Restoring, c.record.Voters, c.record.NextVoters = true, []string{memberName(c.object.Name, 0)}, nil
 	c.record.Primary, c.record.Promotion, c.record.Announced, c.record.PrimaryLostTime = "", nil, nil, nil
+	c.record.Adopting = false
 	return nil
 }
 
@@ -41,8 +45,14 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if o := r.prerequisites(ctx, c); o != nil {
 		return *o
 	}
+	if o := r.takeOver(ctx, c); o != nil {
+		return *o
+	}
 	first := memberName(c.object.Name, 0)
 	if c.record.SystemIdentifier == "" {
+		if o := r.unseenClaim(ctx, c); o != nil {
+			return *o
+		}
 		if o := r.ensureMember(ctx, c, first); o != nil {
 			return *o
 		}
@@ -81,10 +91,13 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 		return fails(ReasonVersionUnavailable, nil, "spec.version is %s; only PostgreSQL %s is available. Create a PostgresCluster with spec.version %q.", version, majorVersion, majorVersion)
 	}
 	if o := c.foreign(); o != nil {
-		return nameTaken(o)
+		return c.nameTaken(o)
 	}
 	if c.secret == nil && c.record.SystemIdentifier == "" {
-		return r.createSecret(ctx, c)
+		if o := r.applySecret(ctx, c, c.wantedSecret(rand.Text())); o != nil {
+			return o
+		}
+		return fails(ReasonMemberStarting, nil, "The Secret %s was created.", secretName(c.object.Name))
 	}
 	return c.credentialsMissing()
 }
@@ -95,15 +108,6 @@ func (c *cluster) credentialsMissing() *statemachine.Outcome {
 		return nil
 	}
 	return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
-}
-
-func (r seed) createSecret(ctx context.Context, c *cluster) *statemachine.Outcome {
-	name := secretName(c.object.Name)
-	// Not forced: a password that somebody chose in the meantime stands.
-	if err := apply.New(r.Live, r.Seam).Shared(ctx, owner, c.object.Namespace+"/"+name, c.wantedSecret()); err != nil {
-		return fails(ReasonAPIError, err, "The Secret %s could not be created; see status.attempt.lastError.", name)
-	}
-	return fails(ReasonMemberStarting, nil, "The Secret %s was created.", name)
 }
 
 // Undo implements statemachine.Step: the data is not this operator's to take away.

@@ -20,9 +20,10 @@ var servicesByRole = map[string]string{rolePrimary: "-rw", roleReplica: "-ro"}
 
 // Ensure implements statemachine.Step.
 func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
+	var failed *statemachine.Outcome
 	for role := range servicesByRole {
-		if o := r.ensureService(ctx, c, c.clientService(role)); o != nil {
-			return *o
+		if o := r.ensureService(ctx, c, c.clientService(role)); failed == nil {
+			failed = o
 		}
 	}
 	// Who is not the primary any more first: -rw never leads to two.
@@ -35,6 +36,9 @@ func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 				return *o
 			}
 		}
+	}
+	if failed != nil { // a Service that is not as it is wanted still selects by the labels
+		return *failed
 	}
 	return done
 }
@@ -92,7 +96,7 @@ func (c *cluster) stands(wanted *corev1ac.ServiceApplyConfiguration) bool {
 func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *corev1ac.ServiceApplyConfiguration) *statemachine.Outcome {
 	if s := c.services[*wanted.Name]; s != nil {
 		if !c.owns(s) {
-			return nameTaken(s)
+			return c.nameTaken(s)
 		}
 		if c.stands(wanted) {
 			return nil

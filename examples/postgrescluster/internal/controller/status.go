@@ -17,6 +17,7 @@ import (
 func (c *cluster) status(now metav1.Time) *v1.PostgresClusterStatus {
 	status := c.record.DeepCopy()
 	status.ObservedGeneration = c.object.Generation
+	status.Revision = nextRevision(&c.object.Status, c.record)
 	status.Phase, status.Reason, status.Message = string(c.state.Phase), c.state.Reason, c.state.Message
 	status.Attempt = nil
 	if a := c.state.Attempt; a != nil {

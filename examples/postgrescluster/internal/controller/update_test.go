@@ -73,8 +73,15 @@ func TestClaims(t *testing.T) {
 		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, c))
 		return c
 	}
-	if !metav1.IsControlledBy(claim(), w.object) {
-		t.Error("the claim is not deleted with the PostgresCluster")
+	secret := func() *corev1.Secret {
+		t.Helper()
+		s := &corev1.Secret{}
+		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, s))
+		return s
+	}
+	password := string(secret().Data[passwordKey])
+	if !metav1.IsControlledBy(claim(), w.object) || !metav1.IsControlledBy(secret(), w.object) {
+		t.Error("the claim, or the Secret with the password, is not deleted with the PostgresCluster")
 	}
 	w.get().Spec.Storage.WhenDeleted = v1.Retain
 	w.object.Spec.Storage.Size = resource.MustParse("2Gi")
@@ -82,6 +89,9 @@ func TestClaims(t *testing.T) {
 	w.completes(1)
 	if c := claim(); len(c.OwnerReferences) > 0 || c.Spec.Resources.Requests.Storage().String() != "2Gi" {
 		t.Errorf("the claim has the owners %v and requests %s", c.OwnerReferences, c.Spec.Resources.Requests.Storage())
+	}
+	if s := secret(); len(s.OwnerReferences) > 0 || string(s.Data[passwordKey]) != password {
+		t.Errorf("the Secret has the owners %v, or another password", s.OwnerReferences)
 	}
 
 	// What the class refuses is said, and the cluster stays Ready.

@@ -180,21 +180,28 @@ func TestBegunPromotionStands(t *testing.T) {
 	}
 }
 
-// Walreceivers stop at once; a long log takes its time to be replayed.
+// Walreceivers stop at once; a long log takes its time to be replayed, and the end of that is not
+// waited for until the backoff is over.
 func TestReplayIsAwaitedAtLeisure(t *testing.T) {
 	t.Parallel()
 	a := v1.Announced{Member: "db-1", Promotion: v1.Promotion{Number: 2, From: 1}}
 	c := &cluster{
-		object: &v1.PostgresCluster{},
+		object: &v1.PostgresCluster{ObjectMeta: metav1.ObjectMeta{Name: "db"}},
 		record: &v1.PostgresClusterStatus{Primary: "db-0", Voters: []string{"db-0", "db-1"}, Promotion: &v1.Promotion{Number: 1}, Announced: &a},
 	}
 	for want, s := range map[time.Duration]server{
 		disconnectInterval: {InRecovery: true, Slot: member.Slot(1, "db-1"), Receiving: true, Waiting: true},
-		pollInterval:       {InRecovery: true, Slot: member.Slot(1, "db-1")},
+		0:                  {InRecovery: true, Slot: member.Slot(1, "db-1")},
 	} {
 		c.servers = map[string]*server{"db-1": &s}
 		if o := (promote{&Reconciler{}}).disconnectStandbys(t.Context(), c, &a); o == nil || o.Reason != ReasonFailingOver || o.RetryAfter != want {
 			t.Errorf("of %+v it is %+v, want to look again after %s", s, o, want)
 		}
+	}
+	c.pods = map[string]*corev1.Pod{"db-1": {}}
+	c.servers = map[string]*server{"db-1": {InRecovery: true, Slot: member.Slot(1, "db-1")}}
+	before := c.key()
+	if c.servers["db-1"].Waiting = true; c.key() == before {
+		t.Error("the end of the replay changes nothing that an attempt depends on")
 	}
 }

@@ -219,6 +219,33 @@ func (p *Process) Stop() {
 	<-p.done
 }
 
+// Processes are the member and all processes that it started, parents before children: a server is the
+// second, and those that it serves with are in sessions of their own, which no signal to the group
+// reaches.
+func (p *Process) Processes() []int {
+	children := map[int][]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		var pid, parent int
+		stat, _ := os.ReadFile(path)
+		// The name, in parentheses, may contain anything.
+		if i := bytes.LastIndexByte(stat, ')'); i > 0 {
+			var state string
+			_, _ = fmt.Sscan(string(stat), &pid)
+			_, _ = fmt.Sscan(string(stat[i+1:]), &state, &parent)
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	if p.cmd.Process == nil {
+		return nil
+	}
+	all := []int{p.cmd.Process.Pid}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
 // Done is closed when the member has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

@@ -23,6 +23,8 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Adopt
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Announced
   map:
     fields:
@@ -94,6 +96,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.PostgresClusterSpec
   map:
     fields:
+    - name: adopt
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Adopt
     - name: antiAffinity
       type:
         scalar: boolean
@@ -129,6 +134,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.PostgresClusterStatus
   map:
     fields:
+    - name: adopting
+      type:
+        scalar: boolean
     - name: announced
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Announced
@@ -182,6 +190,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: restoring
       type:
         scalar: boolean
+    - name: revision
+      type:
+        scalar: numeric
     - name: selector
       type:
         scalar: string

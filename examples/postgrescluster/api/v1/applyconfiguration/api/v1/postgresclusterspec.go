@@ -3,6 +3,7 @@
 package v1
 
 import (
+	apiv1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -29,6 +30,9 @@ type PostgresClusterSpecApplyConfiguration struct {
 	FailoverDelay *metav1.Duration `json:"failoverDelay,omitempty"`
 	// backup has base backups made, and restored when no member has data.
 	Backup *BackupApplyConfiguration `json:"backup,omitempty"`
+	// adopt takes over what an earlier PostgresCluster of this name left, before anything is
+	// initialized. Without anything to take over, and later, it has no effect.
+	Adopt *apiv1.Adopt `json:"adopt,omitempty"`
 }
 
 // PostgresClusterSpecApplyConfiguration constructs a declarative configuration of the PostgresClusterSpec type for use with
@@ -112,5 +116,13 @@ func (b *PostgresClusterSpecApplyConfiguration) WithFailoverDelay(value metav1.D
 // If called multiple times, the Backup field is set to the value of the last call.
 func (b *PostgresClusterSpecApplyConfiguration) WithBackup(value *BackupApplyConfiguration) *PostgresClusterSpecApplyConfiguration {
 	b.Backup = value
+	return b
+}
+
+// WithAdopt sets the Adopt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Adopt field is set to the value of the last call.
+func (b *PostgresClusterSpecApplyConfiguration) WithAdopt(value apiv1.Adopt) *PostgresClusterSpecApplyConfiguration {
+	b.Adopt = &value
 	return b
 }

@@ -44,6 +44,12 @@ type PostgresClusterStatusApplyConfiguration struct {
 	NextVoters []string `json:"nextVoters,omitempty"`
 	// restoring is that the first member is started from the newest base backup.
 	Restoring *bool `json:"restoring,omitempty"`
+	// adopting is that what the claims record was taken over, and not all members that it names
+	// have answered yet.
+	Adopting *bool `json:"adopting,omitempty"`
+	// revision counts the changes of primary, promotions and voters: of the records of them on the
+	// claims, the one with the highest is the last.
+	Revision *int64 `json:"revision,omitempty"`
 	// attempt counts what was tried for the next phase and did not succeed.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
 	// conditions are those of the phases, and Ready.
@@ -193,6 +199,22 @@ func (b *PostgresClusterStatusApplyConfiguration) WithNextVoters(values ...strin
 // If called multiple times, the Restoring field is set to the value of the last call.
 func (b *PostgresClusterStatusApplyConfiguration) WithRestoring(value bool) *PostgresClusterStatusApplyConfiguration {
 	b.Restoring = &value
+	return b
+}
+
+// WithAdopting sets the Adopting field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Adopting field is set to the value of the last call.
+func (b *PostgresClusterStatusApplyConfiguration) WithAdopting(value bool) *PostgresClusterStatusApplyConfiguration {
+	b.Adopting = &value
+	return b
+}
+
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *PostgresClusterStatusApplyConfiguration) WithRevision(value int64) *PostgresClusterStatusApplyConfiguration {
+	b.Revision = &value
 	return b
 }
 

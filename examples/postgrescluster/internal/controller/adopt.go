@@ -1,0 +1,187 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// A PostgresCluster without a status takes over the claims of an earlier one of its name, by the
+// record on them. What it takes over is what a cluster has whose members all ended at once, so that
+// the usual rules say who is promoted; but the record may be older than the data, as a backup
+// of resources is. So nobody is promoted before
+//
+//  1. all members that the record names have answered, as standbys that replayed what they have;
+//  2. none of them has seen a promotion that the record does not know;
+//  3. the recorded primary waits for recorded voters.
+
+// adopts reports whether claims may be taken over.
+func (c *cluster) adopts() bool { return c.record.SystemIdentifier == "" || c.record.Adopting }
+
+func refused(format string, args ...any) *statemachine.Outcome {
+	return fails(ReasonAdoptionRefused, nil, format, args...)
+}
+
+func claimMissing(name string) *statemachine.Outcome {
+	return refused("The claims record the member %s, whose claim is missing: without it, nobody knows what was acknowledged last. Restore the claim.", name)
+}
+
+// recall takes over what the claims record. Those of the PostgresCluster's own are recalled without
+// being asked for: its status was lost.
+func (c *cluster) recall() *statemachine.Outcome {
+	if !c.adopts() {
+		return nil
+	}
+	var last *claimRecord
+	var from, unknown string
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		claim := c.claims[name]
+		if !c.owns(claim) && c.object.Spec.Adopt != v1.Claims {
+			continue
+		}
+		record, err := c.recorded(claim)
+		switch {
+		case err != nil:
+			return refused("The annotation %s of the claim %s cannot be read: %v. Restore it.", annotationRecord, name, err)
+		case record == nil && !c.owns(claim):
+			unknown = name
+		case record == nil:
+		case last != nil && record.SystemIdentifier != last.SystemIdentifier:
+			return refused("The claims %s and %s have the data of different clusters, whose system identifiers are %s and %s. Choose another name for one of them.", from, name, last.SystemIdentifier, record.SystemIdentifier)
+		case last == nil || record.Revision > last.Revision:
+			last, from = record, name
+		}
+	}
+	switch {
+	case last == nil && unknown != "":
+		return refused("The claim %s does not record who was primary and who acknowledged commits (annotation %s), and cannot be taken over. Choose another name; or copy what it holds, and remove it only then.", unknown, annotationRecord)
+	case last == nil:
+		return nil
+	}
+	for _, name := range last.names() {
+		if claim := c.claims[name]; claim == nil || !claim.DeletionTimestamp.IsZero() || claim.Labels[labelMember] != name {
+			return claimMissing(name)
+		}
+	}
+	s := c.record
+	s.Adopting, s.Revision, s.SystemIdentifier = true, last.Revision, last.SystemIdentifier
+	s.Primary, s.Promotion, s.Promotions, s.Announced = last.Primary, last.Promotion, last.Promotions, last.Announced
+	s.Voters, s.NextVoters = last.Voters, last.NextVoters
+	return nil
+}
+
+// adoptable reports whether a claim that is not this cluster's is about to be taken over.
+func (c *cluster) adoptable(claim *corev1.PersistentVolumeClaim) bool {
+	if !c.record.Adopting || c.object.Spec.Adopt != v1.Claims || claim.Labels[labelMember] != claim.Name {
+		return false
+	}
+	record, err := c.recorded(claim)
+	recalled := recordOf(c.record)
+	return err == nil && (record != nil || slices.Contains(recalled.names(), claim.Name))
+}
+
+// takeOver makes the claims this cluster's, those of members that it may have later, too.
+func (r *Reconciler) takeOver(ctx context.Context, c *cluster) *statemachine.Outcome {
+	var taken []string
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		claim := c.claims[name]
+		if c.owns(claim) || !c.adoptable(claim) {
+			continue
+		}
+		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", c.wantedClaim(name).WithUID(claim.UID)); o != nil {
+			return o
+		}
+		claim.Labels[labelOf] = string(c.object.UID)
+		taken = append(taken, name)
+	}
+	if len(taken) > 0 {
+		r.Events.Eventf(c.object, nil, corev1.EventTypeNormal, "Adopted", "Adopt",
+			"Took over the claims %s of an earlier PostgresCluster, system identifier %s.", strings.Join(taken, ", "), c.record.SystemIdentifier)
+	}
+	return nil
+}
+
+// unseenClaim is that the API has a claim that the cache does not have yet: initdb runs for nobody
+// whose data is there.
+func (r *Reconciler) unseenClaim(ctx context.Context, c *cluster) *statemachine.Outcome {
+	if len(c.claims) > 0 {
+		return nil
+	}
+	for _, name := range allMembers(c.object.Name) {
+		switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: name}, &corev1.PersistentVolumeClaim{}); {
+		case err == nil:
+			return fails(ReasonMemberStarting, nil, "The claim %s was just created; it is looked at first.", name)
+		case !apierrors.IsNotFound(err):
+			return fails(ReasonAPIError, err, "The claim %s could not be read; see status.attempt.lastError.", name)
+		}
+	}
+	return nil
+}
+
+// adopt reports why nobody is promoted yet of a cluster whose claims were taken over; nil from when
+// on the usual rules hold.
+func (c *cluster) adopt() *statemachine.Outcome {
+	if !c.record.Adopting {
+		return nil
+	}
+	if o := c.recall(); o != nil { // somebody may have mended the record
+		return o
+	}
+	if o := c.recordOutdated(); o != nil {
+		return o
+	}
+	if c.primary() != nil { // the status was lost, and nothing else: nobody is to be promoted
+		c.record.Adopting = false
+		return nil
+	}
+	record := recordOf(c.record)
+	missing := slices.DeleteFunc(record.names(), func(name string) bool {
+		s := c.servers[name]
+		return s != nil && (s.InRecovery && s.Waiting || c.alreadyPromoted() && name == c.record.Announced.Member)
+	})
+	if len(missing) > 0 {
+		if reason, message := c.whyMissing(missing); reason != "" {
+			return fails(reason, nil, "The claims record members that do not answer yet, and nobody is promoted before: %v. %s", missing, message)
+		}
+		return fails(ReasonAdopting, nil, "The claims record members that do not answer yet, and nobody is promoted before: %v.", missing)
+	}
+	c.record.Adopting = false
+	return nil
+}
+
+// recordOutdated is that the members show that the record is older than what they have.
+func (c *cluster) recordOutdated() *statemachine.Outcome {
+	const mend = "Restore the annotation " + annotationRecord + " of the claims as it was last."
+	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+		s := c.servers[name]
+		number := s.promotion()
+		for _, slot := range s.Slots {
+			number = max(number, member.PromotionOf(slot))
+		}
+		switch {
+		case number > c.record.Promotions:
+			return refused("The member %s has seen promotion %d, and the claims record %d: the record is older than the data, and does not say who has the last commits. %s", name, number, c.record.Promotions, mend)
+		case !s.InRecovery && c.primary() == nil && !c.alreadyPromoted():
+			return refused("The member %s takes writes, and the claims record another primary, %q. %s", name, c.record.Primary, mend)
+		}
+	}
+	p, primary := c.servers[c.record.Primary], c.record.Primary
+	if p == nil {
+		return nil
+	}
+	known := []string{synchronousStandbyNames(c.record.Voters, primary), synchronousStandbyNames(c.effectiveVoters(), primary)}
+	if !slices.Contains(known, p.SynchronousStandbyNames) {
+		return refused("The primary %s waited for the standbys %s, and the claims record %s: the record is older than the data. %s", primary, fmt.Sprintf("%q", p.SynchronousStandbyNames), strings.Join(known, " or "), mend)
+	}
+	return nil
+}
