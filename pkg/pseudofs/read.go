@@ -43,7 +43,7 @@ func read(name string, limit int, last func(n int) bool) ([]byte, error) {
 	for len(content) < limit {
 		n, err := syscall.Read(fd, part[:min(page, limit-len(content))])
 		switch {
-		case err == syscall.EINTR: //nolint:errorlint // system calls return it bare; Go's runtime stops threads by signals
+		case err == syscall.EINTR: // Go's runtime stops threads by signals
 		case err != nil:
 			return content, &fs.PathError{Op: "read", Path: name, Err: err}
 		default:
@@ -59,7 +59,7 @@ func read(name string, limit int, last func(n int) bool) ([]byte, error) {
 func open(name string) (fd int, err error) {
 	for {
 		fd, err = syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		if err != syscall.EINTR { //nolint:errorlint // see read
+		if err != syscall.EINTR {
 			return fd, err
 		}
 	}
