@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pseudofs"
@@ -99,13 +100,25 @@ func (p Process) userTasks() (tasks cgroup.Tasks, limited bool) {
 }
 
 // allTasks returns how many tasks there are on the node, also those that are not visible here:
-// the fourth field of proc_loadavg(5) is <running>/<all>. A sandbox may have its own file.
+// the fourth field of proc_loadavg(5) is <running>/<all>.
 func allTasks() (n int64, known bool) {
-	data, err := pseudofs.ReadFile("/proc/loadavg", limit)
+	const name = "/proc/loadavg"
+	if !ofKernel(name) {
+		return 0, false
+	}
+	data, err := pseudofs.ReadFile(name, limit)
 	if err != nil {
 		return 0, false
 	}
 	return parseAllTasks(string(data))
+}
+
+// ofKernel reports whether a file is one of proc(5), and none that is mounted over it, such as
+// LXCFS does, with what one container has.
+func ofKernel(name string) bool {
+	const procSuperMagic = 0x9fa0 // statfs(2)
+	var fs syscall.Statfs_t
+	return syscall.Statfs(name, &fs) == nil && fs.Type == procSuperMagic
 }
 
 // parseAllTasks parses proc_loadavg(5). No task at all, as gVisor says, is not known.

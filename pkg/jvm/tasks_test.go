@@ -18,6 +18,9 @@ func TestAllTasks(t *testing.T) {
 			t.Errorf("%q: got %d, %t, want %d", loadavg, n, known, want)
 		}
 	}
+	if ofKernel("/etc/passwd") {
+		t.Error("a file of another file system is taken for one of the kernel's")
+	}
 	used, err := tasksOfUser(0)
 	if all, known := allTasks(); !known || err != nil || all < used {
 		t.Errorf("there are %d tasks, of which %d are root's, %v", all, used, err)

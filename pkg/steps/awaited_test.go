@@ -29,8 +29,8 @@ func (s *scene) withDoor(container string, state corev1.ContainerState) {
 	s.Pod.Status.EphemeralContainerStatuses = append(s.Pod.Status.EphemeralContainerStatuses, corev1.ContainerStatus{Name: name, State: state})
 }
 
-// A pod is not changed for good while a node agent is awaited that needs no change. Where an
-// ephemeral container runs, it is used; and where the wait ends, one is added.
+// A pod is not changed for good while a node agent is awaited that needs no change, also where an
+// ephemeral container runs, which may be of another release. Where the wait ends, one is used, or added.
 func TestNoDoorWhileNodeAgentIsAwaited(t *testing.T) {
 	type answers = map[string]func() (*helperapi.Report, error)
 	const node, exec, door1 = v1alpha1.TransportNode, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer
@@ -63,8 +63,8 @@ func TestNoDoorWhileNodeAgentIsAwaited(t *testing.T) {
 		"mode Preflight waits, too":             {agent: soon, mode: v1alpha1.ModePreflight, answers: answers{"a": noShell, "a" + byNode: awaits}, ran: []string{"a", "a" + byNode}, want: pending, after: soon.AwaitedFor, record: recorded{node, v1alpha1.ReasonNoShell}},
 		"a door is asked for":                   {agent: soon, asked: door1, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}, record: recorded{Transport: door1}},
 		"exec is asked for":                     {agent: soon, asked: exec, answers: answers{"a" + byExec: noShell}, ran: []string{"a" + byExec}, want: v1alpha1.ReasonNoShell, record: recorded{Transport: exec}},
-		"a door runs":                           {agent: soon, before: recorded{door1, v1alpha1.ReasonNoShell}, door: running, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}, record: recorded{door1, v1alpha1.ReasonNoShell}},
-		"a door starts":                         {agent: soon, before: recorded{door1, v1alpha1.ReasonNoShell}, door: &corev1.ContainerState{}, answers: answers{"a" + door: says(v1alpha1.ReasonDoorPending)}, ran: []string{"a" + door}, want: v1alpha1.ReasonDoorPending, record: recorded{door1, v1alpha1.ReasonNoShell}},
+		"a door runs":                           {agent: soon, before: recorded{door1, v1alpha1.ReasonNoShell}, door: running, answers: answers{"a" + byNode: awaits}, ran: []string{"a" + byNode}, want: pending, after: soon.AwaitedFor, record: recorded{Transport: node}},
+		"a door runs, and none is awaited":      {before: recorded{door1, v1alpha1.ReasonNoShell}, door: running, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}, record: recorded{door1, v1alpha1.ReasonNoShell}},
 		"a door has ended":                      {agent: soon, before: recorded{door1, v1alpha1.ReasonNoShell}, door: &corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}, answers: answers{"a" + byNode: awaits}, ran: []string{"a" + byNode}, want: pending, after: soon.AwaitedFor, record: recorded{Transport: node}},
 		"a door has ended, and none is awaited": {before: recorded{door1, v1alpha1.ReasonNoShell}, door: &corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}, record: recorded{door1, v1alpha1.ReasonNoShell}},
 		"two containers have no shell":          {agent: soon, answers: answers{"a": noShell, "a" + byNode: awaits, "b": noShell, "b" + byNode: awaits}, ran: []string{"a", "b", "a" + byNode, "b" + byNode}, want: pending, after: soon.AwaitedFor, record: recorded{node, v1alpha1.ReasonNoShell}},

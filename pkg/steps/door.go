@@ -14,9 +14,10 @@ import (
 
 // takesDoor reports whether a container that exec could not inspect is reached through
 // an ephemeral container from now on. Mode Preflight adds none, so this may become true
-// when that mode ends.
+// when that mode ends. None is added to reach an agent to which exec has led: it serves, and a
+// shell that is gone comes back with the next instance of the container.
 func (s *Situation) takesDoor(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
-	return s.Exporter.Spec.Mode != v1alpha1.ModePreflight && s.needsAnother(c, entry)
+	return s.Exporter.Spec.Mode != v1alpha1.ModePreflight && !entry.ReachedByExec && !s.execLed(entry) && s.needsAnother(c, entry)
 }
 
 // takesNodeAgent reports whether a container that exec could not inspect is reached by the node

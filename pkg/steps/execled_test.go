@@ -37,6 +37,7 @@ func TestExecHasLed(t *testing.T) {
 		"exec of an earlier operator, node agent, exec":          {process: attached, visits: []visit{{agentReady, ok, nil}, gone}},
 		"exec by request, node agent, exec":                      {process: attached, before: recorded{Transport: v1alpha1.TransportExec}, visits: []visit{{agentReady, ok, nil}, gone}},
 		"node agent, exec, node agent, exec":                     {process: attached, before: recorded{Transport: v1alpha1.TransportNode}, visits: []visit{{agentReady, ok, nil}, {none, nil, ok}, {agentReady, ok, nil}, gone}},
+		"exec, then a node agent that refuses, no shell":         {process: attached, visits: []visit{{none, nil, ok}, {agentReady, refuses, noShell}}},
 		"node agent that refuses, exec, exec":                    {process: attached, visits: []visit{{agentReady, refuses, ok}, {agentReady, nil, noShell}}},
 		"node agent that refuses, exec, the next one, exec":      {process: attached, visits: []visit{{agentReady, refuses, ok}, {agentNext, ok, nil}, gone}},
 		"node agent, exec":                                       {process: attached, before: recorded{Transport: v1alpha1.TransportNode}, visits: []visit{{agentReady, ok, nil}, gone}, door: true},

@@ -141,8 +141,8 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 		return outcome
 	}
 	entry.HelperRemoved = at.Transient
-	if entry.Transport == v1alpha1.TransportNode { // which it was waited for, or nothing else was tried
-		entry.TransportReason = ""
+	if entry.Transport == v1alpha1.TransportNode { // what failed before does not matter any more
+		entry.TransportReason, entry.NodeAgentUID = "", ""
 	}
 	switch {
 	case s.chooses():

@@ -29,8 +29,8 @@ type NodeAgent struct {
 	Awaited bool
 	// AwaitedFor is how long it is still awaited; 0 if it is not.
 	AwaitedFor time.Duration
-	// UID is that of its pod if it is ready. If it is awaited, that of the pod that was ready
-	// last.
+	// UID is that of its pod if it is ready. Otherwise it is that of the pod that was ready last,
+	// as long as the next one is awaited, or is there and not ready.
 	UID types.UID
 }
 

@@ -108,6 +108,7 @@ func (s *Situation) awaitsRelease(entry *v1alpha1.InspectedContainer) bool {
 func (s *Situation) takeNext(entry *v1alpha1.InspectedContainer, next v1alpha1.Transport, reason string) {
 	ofNode := next == v1alpha1.TransportExec // it takes the place of the node agent alone
 	if ofNode {
+		entry.ReachedByExec = entry.ReachedByExec || s.execLed(entry) && !ExecCannot(entry.Reason)
 		if s.withoutNode == nil {
 			s.withoutNode = map[string]bool{}
 		}
@@ -129,9 +130,7 @@ func (s *Situation) noteWay(at transport.Container) {
 	if entry == nil || entry.ContainerID != at.ID || at.Transport == "" || entry.Transport == at.Transport {
 		return
 	}
-	if isExec(entry.Transport) && entry.TransportReason == "" && !ExecCannot(entry.Reason) && s.hasAgent(at.ID) {
-		entry.ReachedByExec = true
-	}
+	entry.ReachedByExec = entry.ReachedByExec || s.execLed(entry) && !ExecCannot(entry.Reason)
 	why := ""
 	if entry.Transport == v1alpha1.TransportNode && s.transport() == v1alpha1.TransportAuto { // its agent went
 		why = v1alpha1.ReasonNodeAgentMissing
@@ -147,6 +146,12 @@ func (s *Situation) noteExec(at transport.Container) {
 	if entry != nil && entry.ContainerID == at.ID && isExec(at.Transport) && entry.TransportReason != "" && s.hasAgent(at.ID) {
 		entry.ReachedByExec = true
 	}
+}
+
+// execLed reports whether exec, as the first choice, has led to an agent in this instance of a
+// container, unless it was found to fail since.
+func (s *Situation) execLed(entry *v1alpha1.InspectedContainer) bool {
+	return isExec(entry.Transport) && entry.TransportReason == "" && s.hasAgent(entry.ContainerID)
 }
 
 // isExec reports whether a transport is exec, which is the one of an empty record, too.

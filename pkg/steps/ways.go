@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // way is a transport as Auto sees it.
@@ -71,8 +70,8 @@ func (s *Situation) transport() v1alpha1.Transport {
 
 // wayTo returns the transport to a container with this entry in the record, or none: that of
 // exporter and operator or, if they leave it open, the node agent that is ready, and otherwise
-// that of the record. Empty means exec. An agent is awaited where it was used, and where another
-// transport would change the pod for good. One that is gone for long is given up: an exec costs
+// that of the record. Empty means exec. An agent is awaited where it was used, and where an
+// ephemeral container might have to be added, for good, unless the pod is being detached. One that is gone for long is given up: an exec costs
 // more, and waits for nothing.
 func (s *Situation) wayTo(entry *v1alpha1.InspectedContainer) v1alpha1.Transport {
 	asked, recorded := s.transport(), v1alpha1.Transport("")
@@ -84,19 +83,12 @@ func (s *Situation) wayTo(entry *v1alpha1.InspectedContainer) v1alpha1.Transport
 		return asked
 	case s.NodeAgent.Ready && !s.nodeRefused(entry):
 		return v1alpha1.TransportNode
-	case s.NodeAgent.Awaited && !s.nodeRefused(entry) && (recorded == v1alpha1.TransportNode || s.addsDoor(entry)):
+	case s.NodeAgent.Awaited && !s.nodeRefused(entry) && (recorded == v1alpha1.TransportNode || recorded == v1alpha1.TransportEphemeralContainer && s.Exporter != nil):
 		return v1alpha1.TransportNode
 	case recorded != v1alpha1.TransportNode:
 		return recorded
 	}
 	return v1alpha1.TransportExec
-}
-
-// addsDoor reports whether a container of an attached pod is reached through an ephemeral
-// container that would have to be added, which an agent that comes makes needless. A pod that is
-// detached does not wait.
-func (s *Situation) addsDoor(entry *v1alpha1.InspectedContainer) bool {
-	return s.Exporter != nil && entry != nil && entry.Transport == v1alpha1.TransportEphemeralContainer && !transport.HasDoor(s.Pod, entry.Name)
 }
 
 // nodeRefused reports whether the node agent did not serve a container: in this reconcile, or

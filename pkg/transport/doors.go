@@ -47,18 +47,6 @@ func DoorRuns(pod *corev1.Pod) bool {
 	})
 }
 
-// HasDoor reports whether a door beside the container of that name runs, or is about to: while
-// none does, a session through one would add one.
-func HasDoor(pod *corev1.Pod, container string) bool {
-	ended := map[string]bool{}
-	for _, s := range pod.Status.EphemeralContainerStatuses {
-		ended[s.Name] = s.State.Terminated != nil
-	}
-	return slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
-		return IsDoor(c.Name) && c.TargetContainerName == container && !ended[c.Name]
-	})
-}
-
 // doors holds the number of all doors of a pod, and the doors for one container instance.
 type doors struct {
 	all  int

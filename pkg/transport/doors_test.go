@@ -249,31 +249,6 @@ func TestDoorRights(t *testing.T) {
 	}
 }
 
-// A door runs, or is about to, until the kubelet says that it ended.
-func TestHasDoor(t *testing.T) {
-	for name, tc := range map[string]struct {
-		door, of string
-		state    *corev1.ContainerState
-		want     bool
-	}{
-		"it runs":                        {DoorPrefix + "1-1", "app", &corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, true},
-		"it was added just now":          {DoorPrefix + "1-1", "app", nil, true},
-		"it starts":                      {DoorPrefix + "1-1", "app", &corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, true},
-		"it has ended":                   {DoorPrefix + "1-1", "app", &corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}, false},
-		"it is beside another container": {DoorPrefix + "1-1", "sidecar", nil, false},
-		"it is somebody's debug session": {"debugger", "app", nil, false},
-	} {
-		p := &corev1.Pod{}
-		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{TargetContainerName: tc.of, EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: tc.door}}}
-		if tc.state != nil {
-			p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: tc.door, State: *tc.state}}
-		}
-		if got := HasDoor(p, "app"); got != tc.want {
-			t.Errorf("%s: got %t, want %t", name, got, tc.want)
-		}
-	}
-}
-
 // Each cause of a refusal has its own reason.
 func TestDoorRefused(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}

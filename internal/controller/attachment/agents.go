@@ -38,15 +38,16 @@ type agentsReady struct {
 func (a agentsReady) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	var mu sync.Mutex
 	nodes, more := sets.New[string](), make(chan struct{}, 1)
-	a.NodeAgents.Watch(ctx, func(node string) {
+	add := func(ready ...string) {
 		mu.Lock()
 		defer mu.Unlock()
-		nodes.Insert(node)
+		nodes.Insert(ready...)
 		select {
 		case more <- struct{}{}:
 		default: // what takes the nodes has not begun
 		}
-	})
+	}
+	a.NodeAgents.Watch(ctx, func(node string) { add(node) })
 	take := func() sets.Set[string] {
 		mu.Lock()
 		defer mu.Unlock()
@@ -70,7 +71,13 @@ func (a agentsReady) Start(ctx context.Context, q workqueue.TypedRateLimitingInt
 			if len(batch) == 0 { // the batch before had them
 				continue
 			}
-			for _, request := range a.awaiting(ctx, batch) {
+			requests, err := a.awaiting(ctx, batch)
+			if err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
+				add(batch.UnsortedList()...)
+				continue
+			}
+			for _, request := range requests {
 				q.Add(request)
 			}
 		}
@@ -86,15 +93,14 @@ func (a agentsReady) WaitForSync(ctx context.Context) error {
 }
 
 // awaiting returns the attachments of the nodes that a node agent may help.
-func (a agentsReady) awaiting(ctx context.Context, nodes sets.Set[string]) []reconcile.Request {
+func (a agentsReady) awaiting(ctx context.Context, nodes sets.Set[string]) ([]reconcile.Request, error) {
 	var attachments v1alpha1.JmxAttachmentList
 	if err := (cached.Snapshot{Reader: a.Reader}).List(ctx, &attachments, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
-		return nil
+		return nil, err
 	}
 	return enqueue.Matching(attachments.Items, func(record *v1alpha1.JmxAttachment) bool {
 		return nodes.Has(record.Status.NodeName) && awaitsNodeAgent(&record.Status)
-	})
+	}), nil
 }
 
 // nodeAgentCame reports whether the node of a pod that waits for a node agent has got one since
@@ -118,4 +124,4 @@ func awaitsNodeAgent(status *v1alpha1.JmxAttachmentStatus) bool {
 }
 
 // byNodeAgent are the reasons of a node agent for not reaching a container.
-var byNodeAgent = []string{v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentRefused}
+var byNodeAgent = []string{v1alpha1.ReasonNodeAgentPending, v1alpha1.ReasonNodeAgentMissing, v1alpha1.ReasonNodeAgentRefused, v1alpha1.ReasonNodeAgentUndecided}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	apilabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
@@ -112,6 +113,11 @@ func (c *cache) hand(kept client.Object, shared *bool) client.Object {
 
 // accepting is an API server that accepts each apply.
 type accepting struct{ client.Client }
+
+// GroupVersionKindFor implements client.Client, for the kind whose status is applied.
+func (accepting) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
+	return v1alpha1.SchemeGroupVersion.WithKind("PrometheusJmxExporter"), nil
+}
 
 // Apply implements client.Client.
 func (accepting) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {

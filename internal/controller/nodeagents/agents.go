@@ -81,6 +81,9 @@ func (a *Agents) Agent(name string) steps.NodeAgent {
 	if left := a.left(n); left > 0 {
 		return steps.NodeAgent{Awaited: true, AwaitedFor: left, UID: n.last}
 	}
+	if n != nil && len(n.agents) > 0 { // it may be ready again: what it failed at is not tried again for that
+		return steps.NodeAgent{UID: n.last}
+	}
 	return steps.NodeAgent{}
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -21,9 +20,9 @@ func Announce(recorder events.EventRecorder, exporter *v1alpha1.PrometheusJmxExp
 		known[keyOf(&entry)] = entry
 	}
 	for _, entry := range after {
-		pod := &corev1.Pod{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: exporter.Namespace, Name: entry.Pod, UID: entry.UID},
+		pod := &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: exporter.Namespace, Name: entry.Pod, UID: entry.UID}
+		if entry.Container != "" { // without it, Events of several containers with one reason are a series, of which only the first note is kept
+			pod.FieldPath = "spec.containers{" + entry.Container + "}"
 		}
 		say := func(action, note string) {
 			recorder.Eventf(exporter, pod, corev1.EventTypeWarning, eventReason(entry.Reason), action, "%s", note)

@@ -237,7 +237,7 @@ func TestForbiddenLogs(t *testing.T) {
 type announced []string
 
 func (e *announced) Eventf(_, related runtime.Object, eventType, reason, action, note string, args ...any) {
-	*e = append(*e, fmt.Sprintf("%s %s %s %s: %s", eventType, reason, action, related.(*corev1.Pod).Name, fmt.Sprintf(note, args...)))
+	*e = append(*e, fmt.Sprintf("%s %s %s %s: %s", eventType, reason, action, related.(*corev1.ObjectReference).Name, fmt.Sprintf(note, args...)))
 }
 
 // The end of the failed instance's log is an Event of its own, once for each problem, when it
