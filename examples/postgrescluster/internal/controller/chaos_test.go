@@ -133,7 +133,13 @@ func (w *world) trouble(troubles *troubles, random *rand.Rand) string {
 	case 7:
 		troubles.filled(name, d)
 		return "filled"
-	case 8, 9, 10, 11, 12, 13, 14, 15, 16:
+	case 8, 9:
+		if name == w.object.Status.Primary {
+			return "none"
+		}
+		troubles.lagsAlone(name)
+		return "alone, and behind"
+	case 10, 11, 12, 13, 14, 15, 16, 17, 18, 19:
 		w.kubelet.release(name)
 		return "released"
 	}

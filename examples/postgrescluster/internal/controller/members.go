@@ -160,7 +160,7 @@ func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *se
 // that does not reload its settings, or whose copy does not follow the primary either.
 func (c *cluster) moved(name string, move move) string {
 	if move == copyAfresh || move == joinAgain {
-		return fmt.Sprintf("copies of %s of %s", name, c.object.UID)
+		return fmt.Sprintf("copies of %s of %s for promotion %d", name, c.object.UID, c.record.Promotion.Number)
 	}
 	return c.attempt(fmt.Sprintf("move %d to promotion %d", move, c.record.Promotion.Number), name)
 }

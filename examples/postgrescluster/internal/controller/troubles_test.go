@@ -82,6 +82,30 @@ func (tr *troubles) signaled(name string, all bool, d, runs time.Duration) {
 	})
 }
 
+// lagsAlone ends a standby, and has it be the only member that is back after a while: commits that the
+// other one acknowledged meanwhile it does not have. What a standby that was only stopped lacks may
+// wait in its socket.
+func (tr *troubles) lagsAlone(name string) {
+	tr.ends(name)
+	tr.running.Go(func() {
+		pause(tr.ended, 3*time.Second)
+		for ordinal := range 3 {
+			if other := memberName("db", ordinal); other != name && tr.ended.Err() == nil {
+				tr.ends(other)
+			}
+		}
+		tr.w.kubelet.release(name)
+	})
+}
+
+// ends kills a member, and holds it.
+func (tr *troubles) ends(name string) {
+	tr.w.kubelet.hold(name)
+	if process := tr.w.kubelet.process(name); process != nil {
+		process.Kill()
+	}
+}
+
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
