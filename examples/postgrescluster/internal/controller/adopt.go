@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ func (c *cluster) recall() *statemachine.Outcome {
 		return nil
 	}
 	var last *claimRecord
-	var from, unknown string
+	var from, unknown, own string
 	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
 		claim := c.claims[name]
 		if !c.owns(claim) && c.object.Spec.Adopt != v1.Claims {
@@ -55,6 +56,8 @@ func (c *cluster) recall() *statemachine.Outcome {
 			return refused("The annotation %s of the claim %s cannot be read: %v. Restore it.", annotationRecord, name, err)
 		case record == nil && !c.owns(claim):
 			unknown = name
+		case record == nil && name != memberName(c.object.Name, 0): // claims are recorded before a second member joins
+			own = name
 		case record == nil:
 		case last != nil && record.SystemIdentifier != last.SystemIdentifier:
 			return refused("The claims %s and %s have the data of different clusters, whose system identifiers are %s and %s. Choose another name for one of them.", from, name, last.SystemIdentifier, record.SystemIdentifier)
@@ -65,6 +68,8 @@ func (c *cluster) recall() *statemachine.Outcome {
 	switch {
 	case last == nil && unknown != "":
 		return refused("The claim %s does not record who was primary and who acknowledged commits (annotation %s), and cannot be taken over. Choose another name; or copy what it holds, and remove it only then.", unknown, annotationRecord)
+	case last == nil && own != "":
+		return refused("The status of the PostgresCluster was lost, and its claim %s does not record who was primary and who acknowledged commits (annotation %s). Restore the annotation, or the status.", own, annotationRecord)
 	case last == nil:
 		return nil
 	}
@@ -137,25 +142,66 @@ func (c *cluster) adopt() *statemachine.Outcome {
 	if o := c.recall(); o != nil { // somebody may have mended the record
 		return o
 	}
+	if c.primaryReturned() {
+		c.record.Announced = nil
+	}
 	if o := c.recordOutdated(); o != nil {
 		return o
 	}
-	if c.primary() != nil { // the status was lost, and nothing else: nobody is to be promoted
+	if c.primary() != nil && c.quorumMissing() == nil { // the status was lost, and nothing else
 		c.record.Adopting = false
 		return nil
 	}
-	record := recordOf(c.record)
-	missing := slices.DeleteFunc(record.names(), func(name string) bool {
-		s := c.servers[name]
-		return s != nil && (s.InRecovery && s.Waiting || c.alreadyPromoted() && name == c.record.Announced.Member)
-	})
-	if len(missing) > 0 {
-		if reason, message := c.whyMissing(missing); reason != "" {
-			return fails(reason, nil, "The claims record members that do not answer yet, and nobody is promoted before: %v. %s", missing, message)
-		}
-		return fails(ReasonAdopting, nil, "The claims record members that do not answer yet, and nobody is promoted before: %v.", missing)
+	if o := c.unanswered(); o != nil {
+		return o
+	}
+	if o := c.primaryBehind(); o != nil {
+		return o
 	}
 	c.record.Adopting = false
+	return nil
+}
+
+// unanswered returns the outcome while members that the claims record have not answered with all
+// that they have; nil if all have. A primary that takes writes, and whose commits wait for others,
+// is only one of them: a failover may have taken place that nobody recorded.
+func (c *cluster) unanswered() *statemachine.Outcome {
+	var silent, replaying []string
+	record := recordOf(c.record)
+	for _, name := range record.names() {
+		switch s := c.servers[name]; {
+		case s == nil:
+			silent = append(silent, name)
+		case name == c.record.Primary && c.primary() != nil, c.alreadyPromoted() && name == c.record.Announced.Member:
+		case !s.InRecovery || !s.Waiting:
+			replaying = append(replaying, name)
+		}
+	}
+	if len(silent) == 0 && len(replaying) == 0 {
+		return nil
+	}
+	if len(silent) == 0 {
+		return fails(ReasonAdopting, nil, "The members %v have not replayed yet what they have of the log, and nobody is promoted before.", replaying)
+	}
+	reason, message := c.whyMissing(silent)
+	return fails(cmp.Or(reason, ReasonAdopting), nil, "%s", strings.TrimSpace(fmt.Sprintf("The claims record members that do not answer yet, and nobody is promoted before: %v. %s", silent, message)))
+}
+
+// primaryBehind returns the outcome where the recorded primary is about to be promoted again and a
+// voter has replayed more of the log: standbys receive only what the primary has on disk, so its
+// volume is older than theirs, as with snapshots of different times.
+func (c *cluster) primaryBehind() *statemachine.Outcome {
+	primary, p := c.record.Primary, c.servers[c.record.Primary]
+	if p == nil || !p.InRecovery || c.prepared() || c.lineage(primary) != c.record.Promotion.Number {
+		return nil
+	}
+	for _, name := range standbysOf(c.voters(), primary) {
+		s := c.servers[name]
+		if s != nil && cmp.Or(cmp.Compare(s.Timeline, p.Timeline), cmp.Compare(s.History.LSN, p.History.LSN)) > 0 {
+			return refused("The member %s has more of the log than the recorded primary %s (%s of timeline %d, and %s of timeline %d): the claim %s is older than that of the other one. Restore it as it was last.",
+				name, primary, s.History.LSN, s.Timeline, p.History.LSN, p.Timeline, primary)
+		}
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pglogrepl"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/timeline"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
@@ -221,6 +223,95 @@ func TestRecordOutdated(t *testing.T) {
 		test.change(c.servers)
 		switch o := c.recordOutdated(); {
 		case o == nil && test.says != "", o != nil && test.says == "", o != nil && (o.Reason != ReasonAdoptionRefused || !strings.Contains(o.Message, test.says)):
+			t.Errorf("%s: the outcome is %+v, want %q", name, o, test.says)
+		}
+	}
+}
+
+// Adoption ends when the members that the claims record have answered, or when the recorded
+// primary still takes writes that enough of them acknowledge.
+func TestAdoptionEnds(t *testing.T) {
+	t.Parallel()
+	standby := func(replayed pglogrepl.LSN) *server {
+		return &server{InRecovery: true, Waiting: true, Timeline: 2, Slot: "promotion_1_x", LSN: replayed, History: timeline.History{LSN: replayed}, SynchronousStandbyNames: `ANY 1 ("db-1", "db-2")`}
+	}
+	writes := func(streaming ...string) *server {
+		s := standby(10)
+		s.InRecovery, s.Waiting, s.Streaming = false, false, streaming
+		return s
+	}
+	announced := func(c *cluster) {
+		c.record.Announced = &v1.Announced{Member: "db-1", Promotion: v1.Promotion{Number: 2}}
+	}
+	for name, test := range map[string]struct {
+		servers map[string]*server
+		change  func(*cluster)
+		reason  string
+		says    string
+	}{
+		"all have answered":                          {servers: map[string]*server{"db-0": standby(10), "db-1": standby(10), "db-2": standby(8)}},
+		"one does not answer":                        {servers: map[string]*server{"db-0": standby(10), "db-1": standby(10)}, reason: ReasonAdopting, says: "do not answer yet"},
+		"one replays":                                {servers: map[string]*server{"db-0": standby(10), "db-1": standby(10), "db-2": {InRecovery: true, Slot: "promotion_1_x"}}, reason: ReasonAdopting, says: "have not replayed"},
+		"a standby has more than the primary":        {servers: map[string]*server{"db-0": standby(10), "db-1": standby(12), "db-2": standby(8)}, reason: ReasonAdoptionRefused, says: "db-1 has more of the log"},
+		"one has a later timeline":                   {servers: map[string]*server{"db-0": standby(10), "db-1": standby(10), "db-2": {InRecovery: true, Waiting: true, Timeline: 3, Slot: "promotion_1_x"}}, reason: ReasonAdoptionRefused, says: "db-2 has more of the log"},
+		"the primary writes, and one acknowledges":   {servers: map[string]*server{"db-0": writes("db-1")}},
+		"the primary writes, and nobody follows":     {servers: map[string]*server{"db-0": writes()}, reason: ReasonAdopting, says: "do not answer yet"},
+		"the primary writes, and the others are up":  {servers: map[string]*server{"db-0": writes(), "db-1": standby(10), "db-2": standby(8)}},
+		"a promotion was announced, and not begun":   {servers: map[string]*server{"db-0": writes("db-1")}, change: announced},
+		"it was announced, and the primary is alone": {servers: map[string]*server{"db-0": writes()}, change: announced, reason: ReasonAdopting, says: "do not answer yet"},
+		"it was begun":                               {servers: map[string]*server{"db-0": standby(10), "db-1": {InRecovery: true, Waiting: true, Timeline: 3, Slot: "promotion_2_x"}, "db-2": standby(8)}, change: announced},
+	} {
+		c := threeMembers()
+		c.record.Adopting, c.record.Promotions, c.record.SystemIdentifier = true, 2, "1"
+		c.record.Promotion.Timeline = 2
+		c.servers = test.servers
+		if test.change != nil {
+			test.change(c)
+		}
+		data, err := json.Marshal(recordOf(c.record))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range c.record.Voters {
+			c.claims[name] = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+				Name: name, Labels: map[string]string{labelOf: "u", labelMember: name}, Annotations: map[string]string{annotationRecord: string(data)},
+			}}
+		}
+		o := c.adopt()
+		switch {
+		case test.reason == "" && (o != nil || c.record.Adopting):
+			t.Errorf("%s: the outcome is %+v", name, o)
+		case test.reason != "" && (o == nil || o.Reason != test.reason || !strings.Contains(o.Message, test.says)):
+			t.Errorf("%s: the outcome is %+v, want %s: %s", name, o, test.reason, test.says)
+		case test.reason != "" && !c.record.Adopting:
+			t.Errorf("%s: the record is taken for what is", name)
+		}
+	}
+}
+
+// A status that was lost is not replaced by a first member's, if claims of the PostgresCluster's own
+// do not record who was primary.
+func TestOwnClaimsWithoutRecord(t *testing.T) {
+	t.Parallel()
+	own := func(c *cluster, names ...string) {
+		for _, name := range names {
+			c.claims[name] = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelOf: "u", labelMember: name}}}
+		}
+	}
+	for name, test := range map[string]struct {
+		claims []string
+		says   string
+	}{
+		"there are none":      {},
+		"the first is seeded": {claims: []string{"db-0"}},
+		"another one":         {claims: []string{"db-0", "db-1"}, says: "claim db-1"},
+		"another one alone":   {claims: []string{"db-2"}, says: "claim db-2"},
+	} {
+		c := threeMembers()
+		c.record = &v1.PostgresClusterStatus{}
+		own(c, test.claims...)
+		switch o := c.recall(); {
+		case (o != nil) != (test.says != ""), o != nil && (o.Reason != ReasonAdoptionRefused || !strings.Contains(o.Message, test.says)):
 			t.Errorf("%s: the outcome is %+v, want %q", name, o, test.says)
 		}
 	}
