@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
@@ -112,23 +110,6 @@ func (r *Reconciler) takeOver(ctx context.Context, c *cluster) *statemachine.Out
 	if len(taken) > 0 {
 		r.Events.Eventf(c.object, nil, corev1.EventTypeNormal, "Adopted", "Adopt",
 			"Took over the claims %s of an earlier PostgresCluster, system identifier %s.", strings.Join(taken, ", "), c.record.SystemIdentifier)
-	}
-	return nil
-}
-
-// unseenClaim is that the API has a claim that the cache does not have yet: initdb runs for nobody
-// whose data is there.
-func (r *Reconciler) unseenClaim(ctx context.Context, c *cluster) *statemachine.Outcome {
-	if len(c.claims) > 0 {
-		return nil
-	}
-	for _, name := range allMembers(c.object.Name) {
-		switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: name}, &corev1.PersistentVolumeClaim{}); {
-		case err == nil:
-			return fails(ReasonMemberStarting, nil, "The claim %s was just created; it is looked at first.", name)
-		case !apierrors.IsNotFound(err):
-			return fails(ReasonAPIError, err, "The claim %s could not be read; see status.attempt.lastError.", name)
-		}
 	}
 	return nil
 }

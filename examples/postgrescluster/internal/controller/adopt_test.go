@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pglogrepl"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -317,16 +319,35 @@ func TestOwnClaimsWithoutRecord(t *testing.T) {
 	}
 }
 
-// initdb does not run while the API has a claim that the cache does not have yet.
+// withoutClaims is a cache that has no claim yet.
+type withoutClaims struct{ client.Reader }
+
+// Get implements client.Reader.
+func (r withoutClaims) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	if _, claim := object.(*corev1.PersistentVolumeClaim); claim {
+		return apierrors.NewNotFound(corev1.Resource("persistentvolumeclaims"), key.Name)
+	}
+	return r.Reader.Get(ctx, key, object, opts...)
+}
+
+// Whose data is there is asked of the API as long as nobody is known to have any: initdb runs for
+// nobody whose claim the cache does not have yet.
 func TestUnseenClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	c := &cluster{object: w.object}
-	if o := w.reconciler.unseenClaim(t.Context(), c); o != nil {
-		t.Errorf("without a claim, the outcome is %+v", o)
-	}
 	w.foreign("PersistentVolumeClaim", "db-2")
-	if o := w.reconciler.unseenClaim(t.Context(), c); o == nil || !strings.Contains(o.Message, "db-2") {
-		t.Errorf("with a claim, the outcome is %+v", o)
+	w.reconciler.Reader = withoutClaims{admin}
+	seen := func() bool {
+		c, err := w.reconciler.read(t.Context(), w.key())
+		w.must(err)
+		return c.claims["db-2"] != nil
+	}
+	if !seen() {
+		t.Error("a claim that the API has is not seen")
+	}
+	w.get().Status.SystemIdentifier, w.object.Status.ObservedGeneration = "1", 1
+	w.must(admin.Status().Update(t.Context(), w.object))
+	if seen() {
+		t.Error("the API is asked for claims of a cluster that is known")
 	}
 }

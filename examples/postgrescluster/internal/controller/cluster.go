@@ -94,7 +94,11 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 	case !apierrors.IsNotFound(err):
 		return nil, err
 	}
-	if err := c.readObjects(ctx, r.Reader); err != nil {
+	claims := r.Reader
+	if c.adopts() { // initdb runs for nobody whose data is there, seen by the cache or not
+		claims = r.Live
+	}
+	if err := c.readObjects(ctx, r.Reader, claims); err != nil {
 		return nil, err
 	}
 	c.observe(ctx)
@@ -102,7 +106,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 }
 
 // readObjects reads what has a name that is needed, whosever it is.
-func (c *cluster) readObjects(ctx context.Context, reader client.Reader) error {
+func (c *cluster) readObjects(ctx context.Context, reader, claims client.Reader) error {
 	budget := &policyv1.PodDisruptionBudget{}
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(c.object), budget); {
 	case err == nil:
@@ -125,7 +129,11 @@ func (c *cluster) readObjects(ctx context.Context, reader client.Reader) error {
 		key := client.ObjectKey{Namespace: c.object.Namespace, Name: name}
 		service, claim, pod := &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.Pod{}
 		for _, object := range []client.Object{service, claim, pod} {
-			err := reader.Get(ctx, key, object)
+			from := reader
+			if object == claim {
+				from = claims
+			}
+			err := from.Get(ctx, key, object)
 			if apierrors.IsNotFound(err) {
 				continue
 			}

@@ -132,6 +132,24 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// Whoever deletes a PostgresCluster that is paused keeps the data if the spec says so.
+func TestPausedKeepsClaims(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	for _, deleted := range []v1.WhenDeleted{v1.Delete, v1.Retain} {
+		w.get().Spec.Paused, w.object.Spec.Storage.WhenDeleted = true, deleted
+		w.must(admin.Update(t.Context(), w.object))
+		w.reconcile()
+		for name, object := range map[string]client.Object{"db-0": &corev1.PersistentVolumeClaim{}, secretName("db"): &corev1.Secret{}} {
+			w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, object))
+			if goes := metav1.IsControlledBy(object, w.object); goes != (deleted == v1.Delete) {
+				t.Errorf("whenDeleted %s: %s goes with the PostgresCluster: %t", deleted, name, goes)
+			}
+		}
+	}
+}
+
 // What is paused stays as it is, also without its primary.
 func TestPaused(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,9 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -95,7 +97,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if c.object.Spec.Paused { // an event ends it
-		c.record.PrimaryLostTime = nil // it is waited for from then on
+		c.record.PrimaryLostTime = nil                                             // it is waited for from then on
+		if o := cmp.Or(r.ensureClaims(ctx, c), r.ensureSecret(ctx, c)); o != nil { // whoever deletes it now keeps what the spec says
+			return ctrl.Result{}, errors.Join(cmp.Or(o.Err, errors.New(o.Message)), r.persist(ctx, c))
+		}
 		return ctrl.Result{}, r.persist(ctx, c)
 	}
 	if cause := regress(c); cause != nil {

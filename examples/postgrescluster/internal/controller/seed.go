@@ -50,9 +50,6 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	first := memberName(c.object.Name, 0)
 	if c.record.SystemIdentifier == "" {
-		if o := r.unseenClaim(ctx, c); o != nil {
-			return *o
-		}
 		if o := r.ensureMember(ctx, c, first); o != nil {
 			return *o
 		}
