@@ -58,7 +58,7 @@ var ofNode = []mutant{
 		named{"pkg/steps", "TestNoDoorWhileNodeAgentIsAwaited"},
 	},
 	{
-		"a node agent that crashes again and again is not waited for without end",
+		"a node agent that crash-loops is not waited for without end",
 		"internal/controller/nodeagents/agents.go", "before && now.Sub(n.ready) >= awaited:", "before:",
 		named{"internal/controller/nodeagents", "TestAgents"},
 	},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 )
@@ -47,6 +48,7 @@ func run(ctx context.Context, args []string) error {
 	var r request
 	flags := flag.NewFlagSet("new-operator", flag.ContinueOnError)
 	flags.Usage = func() {}
+	flags.SetOutput(io.Discard) // the error is printed by main
 	flags.StringVar(&r.repository, "repository", "", "")
 	flags.StringVar(&r.from, "from", "", "")
 	flags.StringVar(&r.name, "name", "", "")

@@ -36,7 +36,7 @@ func writeModules(ctx context.Context, r request) error {
 		return err // with the engine of a checkout, go.sum is complete
 	}
 	if err := command(ctx, r.dir, "go", "mod", "tidy"); err != nil {
-		return fmt.Errorf("the engine's version %s cannot be required. If it is not published yet, ENGINE=. builds with this checkout. %w", r.version, err)
+		return fmt.Errorf("go mod tidy failed in %s; its output is above. If it does not find version %s of the engine, that is not published: ENGINE=. builds with this checkout. %w", r.dir, r.version, err)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (r *request) checkEngine() error {
 	r.engine = r.absolute(r.engine)
 	data, err := os.ReadFile(filepath.Join(r.engine, "go.mod"))
 	if err != nil || modfile.ModulePath(data) != engine {
-		return fmt.Errorf("ENGINE is %s, where there is no checkout of %s", r.engine, engine)
+		return fmt.Errorf("ENGINE is %s, where there is no checkout of %s: clone it, and name its folder", r.engine, engine)
 	}
 	return nil
 }

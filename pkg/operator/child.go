@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -58,9 +59,7 @@ func (k *Children[O, A]) KindOf(reason string) statemachine.Kind {
 	switch reason {
 	case ReasonNameTaken:
 		return statemachine.Refused
-	case k.refused():
-		return statemachine.Broken
-	case k.gone(), k.changed(), ReasonAPIError:
+	case k.gone(), k.changed(), k.refused(), ReasonAPIError: // no event says that a quota, a policy or a right has changed
 		return statemachine.Failed
 	}
 	return 0
@@ -82,8 +81,10 @@ type Child[O client.Object, A Statement[A]] struct {
 	wanted     A
 }
 
-// Read reads the object that is wanted for its controller. It completes what is wanted
-// with the owner reference and the annotation.
+// Read reads the object that is wanted for its controller; what is wanted has a name and,
+// unless it is cluster-scoped, a namespace. It becomes the Child's, which completes it with
+// the owner reference and the annotation: it is made anew for each Read. Its error is that
+// of the reader; an object that does not exist is none.
 func (k *Children[O, A]) Read(ctx context.Context, reader client.Reader, controller client.Object, wanted A) (*Child[O, A], error) {
 	wanted.WithOwnerReferences(metav1ac.OwnerReference().
 		WithAPIVersion(k.Controller.GroupVersion().String()).WithKind(k.Controller.Kind).
@@ -96,7 +97,7 @@ func (k *Children[O, A]) Read(ctx context.Context, reader client.Reader, control
 }
 
 func (c *Child[O, A]) key() client.ObjectKey {
-	return client.ObjectKey{Namespace: *c.wanted.GetNamespace(), Name: *c.wanted.GetName()}
+	return client.ObjectKey{Namespace: ptr.Deref(c.wanted.GetNamespace(), ""), Name: *c.wanted.GetName()}
 }
 
 // empty returns an empty object of a pointer type.

@@ -134,8 +134,8 @@ func TestChildErrors(t *testing.T) {
 	}{
 		"it was deleted meanwhile":   {apierrors.NewConflict(of, "ale", errors.New("uid mismatch")), "DeploymentGone", statemachine.Failed},
 		"the namespace terminates":   {terminating(of), "DeploymentGone", statemachine.Failed},
-		"it is forbidden":            {apierrors.NewForbidden(of, "ale", errors.New("quota")), "DeploymentRefused", statemachine.Broken},
-		"it is invalid":              {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "ale", nil), "DeploymentRefused", statemachine.Broken},
+		"it is forbidden":            {apierrors.NewForbidden(of, "ale", errors.New("quota")), "DeploymentRefused", statemachine.Failed},
+		"it is invalid":              {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "ale", nil), "DeploymentRefused", statemachine.Failed},
 		"the API server fails":       {apierrors.NewInternalError(errors.New("etcd is away")), ReasonAPIError, statemachine.Failed},
 		"the API server is too busy": {apierrors.NewTooManyRequests("later", 1), ReasonAPIError, statemachine.Failed},
 	} {

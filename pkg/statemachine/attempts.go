@@ -10,7 +10,8 @@ import (
 // members of a cluster, and delays the next ones. It is kept in memory: an operator that
 // restarts tries at once. It is safe for concurrent use; the zero Attempts is ready.
 type Attempts struct {
-	// MaxDelay is the maximum time between tries; 0 means MaxBackoff.
+	// MaxDelay is the maximum time between tries; 0, or more than MaxBackoff, means
+	// MaxBackoff.
 	MaxDelay time.Duration
 
 	mu    sync.Mutex
@@ -26,7 +27,9 @@ type failures struct {
 
 // Try does something unless it failed too recently, in which case it returns the Outcome
 // of that failure. The id identifies the item and everything that the attempt depends
-// on: see Attempt. A try returns nil on success, which ends the attempt.
+// on: see Attempt. A try returns nil on success, which ends the attempt; every Outcome
+// counts as a failure, whatever its Kind and RetryAfter are. Tries of one id that are made
+// at the same time all happen.
 func (a *Attempts) Try(id string, now time.Time, do func() *Outcome) *Outcome {
 	f := a.get(id)
 	delay := Backoff(f.count)
@@ -71,7 +74,7 @@ func (a *Attempts) get(id string) failures {
 // kept, so that steps that need the items can return it. The zero Upkeep has no failure;
 // it is not safe for concurrent use.
 type Upkeep struct {
-	// Attempts delays failed tries.
+	// Attempts delays failed tries. It is required for Try.
 	Attempts *Attempts
 	// Now is the time of the tries.
 	Now time.Time

@@ -30,9 +30,14 @@ type Plan struct {
 	waysBack []WayBack
 }
 
+// maxPhase is the maximum length of a Phase, and maxConditions the maximum number of
+// conditions of a Record.
+const maxPhase, maxConditions = 32, 16
+
 // NewPlan returns a Plan that leads from the initial phase through the stages. It
-// returns an error for empty or duplicate names, and for ways back to an unknown or the
-// last phase.
+// returns an error for empty or duplicate names, for phases that a Record cannot hold
+// (more than 32 bytes, or 16 of them, which leave no condition for Ready), and for ways
+// back to an unknown or the last phase.
 func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) {
 	p := &Plan{initial: initial, stages: slices.Clone(stages), waysBack: slices.Clone(waysBack)}
 	phases, transitions := map[Phase]bool{}, map[string]bool{}
@@ -41,6 +46,12 @@ func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) 
 			return nil, fmt.Errorf("phase %q is empty or duplicated", phase)
 		}
 		phases[phase] = true
+		if len(phase) > maxPhase {
+			return nil, fmt.Errorf("phase %q has more than %d characters", phase, maxPhase)
+		}
+	}
+	if len(stages) >= maxConditions {
+		return nil, fmt.Errorf("%d phases: with Ready, a status has at most %d conditions", len(stages), maxConditions)
 	}
 	var names []string
 	for _, s := range stages {

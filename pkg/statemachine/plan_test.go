@@ -1,6 +1,7 @@
 package statemachine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,15 @@ var brewing = MustPlan(ordered,
 	[]Stage{{mashed, "Mash"}, {fermented, "Ferment"}, {tasted, "Taste"}, {bottled, "Bottle"}},
 	WayBack{"Spilled", ordered}, WayBack{"Soured", mashed}, WayBack{"Broke", tasted})
 
+// many are n stages.
+func many(n int) []Stage {
+	var stages []Stage
+	for i := range n {
+		stages = append(stages, Stage{Phase(fmt.Sprintf("P%d", i)), fmt.Sprintf("t%d", i)})
+	}
+	return stages
+}
+
 func TestNewPlanRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		initial  Phase
@@ -40,6 +50,8 @@ func TestNewPlanRefuses(t *testing.T) {
 		"a way back leads to an unknown phase": {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "C"}}, want: `unknown phase "C"`},
 		"a way back leads to the last phase":   {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "B"}}, want: "leads forward"},
 		"a way back is in a plan of one phase": {initial: "A", waysBack: []WayBack{{"x", "A"}}, want: "leads forward"},
+		"a phase is too long":                  {initial: "A", stages: []Stage{{Phase(strings.Repeat("B", 33)), "b"}}, want: "more than 32"},
+		"no condition is left for Ready":       {initial: "A", stages: many(16), want: "16 phases"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := NewPlan(tc.initial, tc.stages, tc.waysBack...)

@@ -10,7 +10,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //
 // +kubebuilder:object:generate=true
 type Record struct {
-	// observedGeneration is the generation that this status is of; -1 before the first.
+	// observedGeneration is the generation that this status is of. It is -1 before the
+	// first if the status has +kubebuilder:default={observedGeneration: -1}.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 

@@ -1,6 +1,8 @@
 package statemachine
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"time"
 
@@ -62,8 +64,22 @@ type Attempt struct {
 const maxText = 1024
 
 // cut returns text with at most maxText bytes of valid UTF-8.
-func cut(text string) string {
-	return strings.ToValidUTF8(text[:min(len(text), maxText)], "")
+func cut(text string) string { return cutTo(text, maxText) }
+
+func cutTo(text string, limit int) string {
+	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
+}
+
+// maxReason and maxKey are the maximum lengths of a reason and of a key.
+const maxReason, maxKey = 64, 256
+
+// persisted returns a key as a State has it: of a long one the beginning, and a digest of all.
+func persisted(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	digest := fmt.Sprintf(" %x", sha256.Sum256([]byte(key)))
+	return cutTo(key, maxKey-len(digest)) + digest
 }
 
 // MaxBackoff is the maximum time between tries of anything that may recover without an
@@ -80,7 +96,7 @@ func Backoff(count int32) time.Duration {
 // with the same key and was refused or is still backing off.
 func (s *State) Blocked(key string, kindOf func(reason string) Kind, now time.Time) bool {
 	a := s.Attempt
-	if a == nil || a.Key != key {
+	if a == nil || a.Key != persisted(key) {
 		return false
 	}
 	return kindOf(s.Reason) == Refused || a.NextTime != nil && now.Before(a.NextTime.Time)
@@ -102,6 +118,7 @@ func (s *State) RequeueAfter(kindOf func(reason string) Kind, now time.Time) tim
 // Record updates the State with the Outcome of a try of the phase. It does not change
 // State.Phase.
 func (s *State) Record(phase Phase, key string, o Outcome, now time.Time) {
+	key = persisted(key)
 	last := s.Attempt
 	if last != nil && last.Key != key {
 		last = nil
@@ -113,7 +130,7 @@ func (s *State) Record(phase Phase, key string, o Outcome, now time.Time) {
 		}
 		return
 	}
-	s.Reason, s.Message = o.Reason, cut(o.Message)
+	s.Reason, s.Message = cutTo(o.Reason, maxReason), cut(o.Message)
 	attempt := &Attempt{Key: key, Phase: phase, Count: 1}
 	if last != nil && last.Phase == phase && !o.Kind.AwaitsEvent() && o.RetryAfter == 0 {
 		attempt.Count = last.Count + 1

@@ -166,3 +166,17 @@ func TestRecordCutsLastError(t *testing.T) {
 		})
 	}
 }
+
+// What a record cannot hold is cut, and a long key still tells attempts apart.
+func TestRecordIsBounded(t *testing.T) {
+	long := strings.Repeat("k", 300)
+	refused := func(string) Kind { return Refused }
+	var s State
+	s.Record(mashed, long+"a", Outcome{Kind: Refused, Reason: strings.Repeat("R", 70), Message: strings.Repeat("ü", 1000)}, time.Now())
+	if len(s.Attempt.Key) > 256 || len(s.Reason) > 64 || len(s.Message) > 1024 || !utf8.ValidString(s.Message) {
+		t.Errorf("a key of %d, a reason of %d, a message of %d bytes", len(s.Attempt.Key), len(s.Reason), len(s.Message))
+	}
+	if !s.Blocked(long+"a", refused, time.Now()) || s.Blocked(long+"b", refused, time.Now()) {
+		t.Error("attempts with long keys are taken for one another")
+	}
+}

@@ -102,7 +102,7 @@ func TestNodeAgentIsGivenUp(t *testing.T) {
 }
 
 // A node agent is not given up for what is the container's, for what may have been executed, or
-// where no other transport may be used or reaches the container: it is tried again and again.
+// where no other transport may be used or reaches the container: it is retried with backoff.
 func TestNodeAgentIsKept(t *testing.T) {
 	jvm := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot"})
 	noShell := []string{"a" + byNode, "a" + byExec}

@@ -119,7 +119,7 @@ func (n *node) message(name string) string {
 }
 
 // wait begins the wait for an agent that is ready when there is none. It begins anew only after
-// one was ready for as long as it is waited for: one that crashes again and again would be
+// one was ready for as long as it is waited for: one that crash-loops would be
 // waited for without end.
 func (n *node) wait(before, after bool, now time.Time) {
 	switch {

@@ -100,7 +100,7 @@ func TestAgents(t *testing.T) {
 		"one has never been ready for long":         {pods: []*corev1.Pod{starting}, later: awaited, reason: v1alpha1.ReasonNodeAgentPending},
 		"one is not scheduled to its node":          {pods: []*corev1.Pod{unscheduled}, left: awaited, reason: v1alpha1.ReasonNodeAgentPending},
 		"one waits for another node":                {pods: []*corev1.Pod{changed(unscheduled, waitsFor("n2"))}, reason: v1alpha1.ReasonNodeAgentMissing},
-		"one crashes again and again":               {pods: []*corev1.Pod{starting, second, starting, second, starting, second, starting}, between: 20 * time.Second, want: steps.NodeAgent{UID: "second"}, reason: v1alpha1.ReasonNodeAgentPending},
+		"one crash-loops":                           {pods: []*corev1.Pod{starting, second, starting, second, starting, second, starting}, between: 20 * time.Second, want: steps.NodeAgent{UID: "second"}, reason: v1alpha1.ReasonNodeAgentPending},
 		"one crashes after a while":                 {pods: []*corev1.Pod{starting, second, starting}, between: awaited, left: awaited, last: "second", reason: v1alpha1.ReasonNodeAgentPending},
 		"one was there, and crashes at once":        {pods: []*corev1.Pod{second, starting}, between: time.Second, left: awaited, last: "second", reason: v1alpha1.ReasonNodeAgentPending},
 		"one is not ready any more":                 {pods: []*corev1.Pod{first, changed(first, unready)}, left: awaited, last: "first", reason: v1alpha1.ReasonNodeAgentPending},

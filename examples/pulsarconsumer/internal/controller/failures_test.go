@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,9 +39,14 @@ func TestDeploymentRefused(t *testing.T) {
 	if said := w.object.Status.Attempt.LastError; !strings.Contains(said, "exceeded quota: none") {
 		t.Errorf("the last error is %q", said)
 	}
+	next := w.object.Status.Attempt.NextTime
+	if next == nil || next.Sub(w.clock.Now()) > 3*time.Second {
+		t.Fatalf("the first retry is at %v, and it is %v", next, w.clock.Now())
+	}
 
 	w.must(admin.Delete(t.Context(), quota))
 	eventually(t, func(ctx context.Context) (bool, error) { return allowed(ctx), nil })
+	w.clock.SetTime(next.Time)
 	w.consumes()
 }
 
