@@ -16,10 +16,10 @@ import (
 // checks every half second.
 const answerTimeout = 5 * time.Second
 
-// firstLook is how long an answer is waited for before a second look at it. An agent that has
-// just been loaded takes longer to read its configuration and to collect once, and each look
+// initialPollInterval is how long an answer is waited for before it is looked for again. An agent
+// that has just been loaded takes longer to read its configuration and to collect once, and each look
 // costs the JVM CPU, too.
-const firstLook = 20 * time.Millisecond
+const initialPollInterval = 20 * time.Millisecond
 
 // agentIn is the state of our agent in one JVM, as visible from outside.
 type agentIn struct {
@@ -75,7 +75,7 @@ func (a *agentIn) await(ctx context.Context, token string) error {
 	// expires says nothing about the JVM.
 	timeout, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	for interval := firstLook; ; interval = min(2*interval, 100*time.Millisecond) {
+	for interval := initialPollInterval; ; interval = min(2*interval, 100*time.Millisecond) {
 		if err := a.look(ctx); err != nil {
 			return err
 		}

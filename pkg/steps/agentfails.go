@@ -62,20 +62,20 @@ func (s *Situation) nodeTries(at transport.Container) (tries int32) {
 	return tries
 }
 
-// givenUp is a node agent that was given up for a container.
-type givenUp struct {
+// nodeFailure is the failure for which a node agent was given up for a container.
+type nodeFailure struct {
 	at  transport.Container
 	err error
 	// entry is the record's entry before.
 	entry v1alpha1.InspectedContainer
 }
 
-// takeBack asks the node agent again at the next try, since no other transport reaches the
+// retryNode asks the node agent again at the next try, since no other transport reaches the
 // container: what ends is the agent's failure, which is retried, while the lack of a shell stays.
-func (s *Situation) takeBack(g *givenUp) (transport.Container, error) {
-	if entry := s.Inspected(g.at.Name); entry != nil {
-		*entry = g.entry
+func (s *Situation) retryNode(f *nodeFailure) (transport.Container, error) {
+	if entry := s.Inspected(f.at.Name); entry != nil {
+		*entry = f.entry
 	}
-	delete(s.withoutNode, g.at.Name)
-	return g.at, g.err
+	delete(s.withoutNode, f.at.Name)
+	return f.at, f.err
 }

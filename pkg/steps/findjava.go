@@ -63,7 +63,7 @@ func (f FindJava) Ensure(ctx context.Context, s *Situation) statemachine.Outcome
 		}
 		unsaved = outcome.Kind == statemachine.Failed
 	}
-	if outcome := f.inspectOtherwise(ctx, s, containers); outcome.Kind == statemachine.Queued {
+	if outcome := f.inspectByOtherTransport(ctx, s, containers); outcome.Kind == statemachine.Queued {
 		return outcome
 	}
 	s.retryAfter = cmp.Or(s.retryAfter, s.awaitedFor())
@@ -161,12 +161,12 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 	return outcome
 }
 
-// inspectOtherwise inspects the containers that exec cannot reach by another transport, if
+// inspectByOtherTransport inspects the containers that exec cannot reach by another transport, if
 // the exporter leaves the choice to the operator: by the node agent that is awaited, or
 // through ephemeral containers. An ephemeral container stays in the pod's spec, so none is
 // added next to a container that may not matter: not if another container runs a Java
 // process, or may be about to start one.
-func (f FindJava) inspectOtherwise(ctx context.Context, s *Situation, containers []pod.Container) statemachine.Outcome {
+func (f FindJava) inspectByOtherTransport(ctx context.Context, s *Situation, containers []pod.Container) statemachine.Outcome {
 	for _, c := range containers {
 		for _, next := range []struct {
 			transport v1alpha1.Transport

@@ -49,7 +49,7 @@ func (t Tools) open(ctx context.Context, s *Situation, at transport.Container) e
 // reach does something in a container, by the next transport each time one cannot reach it, and
 // records which one did. It returns the container as it was reached last.
 func (s *Situation) reach(at transport.Container, mayChangePod bool, do func(transport.Container) error) (transport.Container, error) {
-	var gaveUp *givenUp
+	var gaveUp *nodeFailure
 	for {
 		err := do(at)
 		if err == nil {
@@ -58,12 +58,12 @@ func (s *Situation) reach(at transport.Container, mayChangePod bool, do func(tra
 			return at, nil
 		}
 		if s.givesUpNode(at, err) {
-			gaveUp = &givenUp{at, err, *s.InspectedOrNew(pod.Container{Name: at.Name, ID: at.ID})}
+			gaveUp = &nodeFailure{at, err, *s.InspectedOrNew(pod.Container{Name: at.Name, ID: at.ID})}
 		}
 		next := s.nextWay(at, err, mayChangePod)
 		switch {
 		case next == "" && gaveUp != nil && ExecCannot(reasonOf(err)):
-			return s.takeBack(gaveUp)
+			return s.retryNode(gaveUp)
 		case next == "":
 			return at, err
 		}

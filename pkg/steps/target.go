@@ -67,11 +67,12 @@ func (s *Situation) transportForbidden() *statemachine.Outcome {
 
 // withoutNext adds to the Outcome of an inspection what to do if a transport cannot reach
 // the container: if the operator may only use exec, if the exporter asks only for exec, or
-// what happens after mode Preflight; and where a node agent would reach it.
+// what happens after mode Preflight; and that a node agent would reach it, unless the node has
+// one, which Auto has tried before.
 func (s *Situation) withoutNext(o statemachine.Outcome) statemachine.Outcome {
 	way := s.transport()
 	switch {
-	case nodeHelps(o.Reason) && way != v1alpha1.TransportNode && TransportOf("", s.Transport) == v1alpha1.TransportAuto:
+	case nodeHelps(o.Reason) && s.mayAdviseNode(way):
 		o.Message += " A node agent (config/node, with spec.transport Auto or Node) needs neither an exec into the pod nor an ephemeral container."
 	case !ExecCannot(o.Reason):
 	case s.Transport == v1alpha1.TransportExec:
@@ -82,6 +83,12 @@ func (s *Situation) withoutNext(o statemachine.Outcome) statemachine.Outcome {
 		o.Message += " Mode Attach uses an ephemeral container."
 	}
 	return o
+}
+
+// mayAdviseNode reports whether a node agent may serve a pod that was to be reached by a transport.
+func (s *Situation) mayAdviseNode(way v1alpha1.Transport) bool {
+	tried := way == v1alpha1.TransportNode || way == v1alpha1.TransportAuto && s.NodeAgent.UID != ""
+	return !tried && TransportOf("", s.Transport) == v1alpha1.TransportAuto
 }
 
 // Target returns the named container of the pod as a target for the helper.

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -252,5 +254,32 @@ func TestNoDoorInPassing(t *testing.T) {
 		if diff := cmp.Diff(tc.ran, helper.ran); diff != "" {
 			t.Errorf("%s: helper calls (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// A node agent is recommended where one may serve the pod, and not where one was asked first.
+func TestNodeAgentIsAdvised(t *testing.T) {
+	for name, tc := range map[string]struct {
+		allowed, asked v1alpha1.Transport
+		agent          NodeAgent
+		want           bool
+	}{
+		"no node agent runs there":                         {want: true},
+		"exec is requested":                                {asked: v1alpha1.TransportExec, want: true},
+		"exec is requested where a node agent runs":        {asked: v1alpha1.TransportExec, agent: agentReady, want: true},
+		"the node agent could not serve it":                {agent: agentReady},
+		"the node agent starts":                            {agent: agentAwaited},
+		"the node agent is requested":                      {asked: v1alpha1.TransportNode},
+		"the operator may use no node agent":               {allowed: v1alpha1.TransportExec},
+		"the operator may only use an ephemeral container": {allowed: v1alpha1.TransportEphemeralContainer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := aSituation()
+			s.Transport, s.Exporter.Spec.Transport, s.NodeAgent = tc.allowed, tc.asked, tc.agent
+			o := s.withoutNext(record.NotDone(v1alpha1.ReasonExecForbidden, "Forbidden."))
+			if got := strings.Contains(o.Message, "config/node"); got != tc.want {
+				t.Errorf("message: got %q, want a node agent recommended: %t", o.Message, tc.want)
+			}
+		})
 	}
 }
