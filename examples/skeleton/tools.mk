@@ -2,7 +2,7 @@
 # make new-operator writes has its own (hack/newoperator/outside).
 
 ROOT := ../..
-TOOL := go tool -modfile=$(ROOT)/hack/tools/go.mod
+tool = go tool -modfile=$(ROOT)/hack/tools/go.mod $(1)
 ASSETS = $(ROOT)/hack/binaries assets
 CONTEXT := $(ROOT)
 

@@ -129,7 +129,7 @@ func (o *operator) image(t *testing.T) {
 		t.Errorf("the engine is outside of the image's context: %v\n%s", err, output)
 	}
 	o.run(t, "go", "mod", "vendor")
-	o.run(t, "make", "context")
+	o.run(t, "make", "context", "manifests") // the tools are not those of the folder vendor
 	image := &operator{dir: t.TempDir(), env: []string{"GOPROXY=off"}}
 	for line := range strings.SplitSeq(o.read(t, ".dockerignore"), "\n") {
 		if name, kept := strings.CutPrefix(line, "!"); kept {

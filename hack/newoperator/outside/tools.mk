@@ -1,8 +1,8 @@
 # Where the tools are, and from which folder the image is built.
 
-# controller-gen and kustomize, pinned in tools/go.mod. To upgrade one: go get -modfile=tools/go.mod
-# -tool sigs.k8s.io/controller-tools/cmd/controller-gen@latest.
-TOOL := go tool -modfile=tools/go.mod
+# controller-gen and kustomize, pinned in tools/go.mod, a module of its own beside a folder vendor. To
+# upgrade one: go get -C tools -tool sigs.k8s.io/controller-tools/cmd/controller-gen@latest.
+tool = $$(go tool -C tools -n $(1))
 # etcd and kube-apiserver for the tests, of the Kubernetes that k8s.io/api is of. setup-envtest downloads
 # them once; KUBEBUILDER_ASSETS names a folder that has them already.
 KUBERNETES = $(shell go list -m -f '{{.Version}}' k8s.io/api | sed -E 's/^v0\.([0-9]+)\..*/1.\1/')
