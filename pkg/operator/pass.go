@@ -28,10 +28,10 @@ type Pass[S any] struct {
 	Clock clock.PassiveClock
 }
 
-// Lead takes the record back for the cause, unless it is nil, and leads it from there as
+// Reconcile takes the record back for the cause, unless it is nil, and leads it from there as
 // far along the plan as it comes. It returns no error for a write to an object that is
 // gone or has changed since it was read, because an event follows.
-func (p *Pass[S]) Lead(ctx context.Context, subject S, cause *statemachine.Cause) (ctrl.Result, error) {
+func (p *Pass[S]) Reconcile(ctx context.Context, subject S, cause *statemachine.Cause) (ctrl.Result, error) {
 	if cause != nil {
 		if _, err := p.Plan.Regress(&p.Record.State, *cause); err != nil {
 			return ctrl.Result{}, err
@@ -47,7 +47,7 @@ func (p *Pass[S]) Lead(ctx context.Context, subject S, cause *statemachine.Cause
 	return ctrl.Result{RequeueAfter: result.RequeueAfter}, err
 }
 
-// Persist writes the status if it differs from the one read or written last. Lead calls
+// Persist writes the status if it differs from the one read or written last. Reconcile calls
 // it; a step calls it for what must be in the record before its next effect.
 func (p *Pass[S]) Persist(ctx context.Context) error {
 	if p.Observed != nil {
