@@ -10,7 +10,10 @@ import (
 )
 
 // complete brings Complete about: as many members as are wanted, all in replication.
-type complete struct{ *Reconciler }
+type complete struct {
+	statemachine.NoUndo[*cluster]
+	*Reconciler
+}
 
 // Phase implements statemachine.Step.
 func (complete) Phase() statemachine.Phase { return Complete }
@@ -61,9 +64,6 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	return done
 }
-
-// Undo implements statemachine.Step.
-func (complete) Undo(context.Context, *cluster) statemachine.Outcome { return done }
 
 // extra are the pods and Services of members that are not wanted and do not acknowledge
 // commits any more. Their claims stay: they are members again when the cluster grows.

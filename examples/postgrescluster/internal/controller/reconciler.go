@@ -9,20 +9,13 @@ import (
 	"errors"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	ac "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1/applyconfiguration/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -59,37 +52,6 @@ type Reconciler struct {
 	pacing pacing
 }
 
-// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters/status,verbs=patch
-// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=pods;services,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
-// +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// Setup has a manager run the Reconciler.
-func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	named := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		name, ok := object.GetLabels()["app.kubernetes.io/instance"]
-		if !ok || object.GetLabels()["app.kubernetes.io/name"] != "postgrescluster" {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
-	})
-	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1.PostgresCluster{}).
-		Watches(&corev1.Pod{}, named).
-		Watches(&corev1.Service{}, named).
-		Watches(&corev1.PersistentVolumeClaim{}, named).
-		Watches(&batchv1.CronJob{}, named).
-		Watches(&policyv1.PodDisruptionBudget{}, named).
-		// A reconcile waits for members that answer slowly; others do not wait for it.
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
-		Complete(r)
-}
-
 // Reconcile leads one PostgresCluster as far as it comes.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	c, err := r.read(ctx, request.NamespacedName)
@@ -103,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, r.persist(ctx, c)
 	}
-	if cause := regress(c); cause != nil {
+	if cause := c.lost(); cause != nil {
 		if _, err := Plan.Regress(&c.state, *cause); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -111,7 +73,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	c.notePrimary()
 	c.kept = r.ensureMembers(ctx, c)
 	walk := statemachine.Walk[*cluster]{
-		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
+		Plan: Plan, Steps: []statemachine.Step[*cluster]{
+			seed{Reconciler: r}, promote{Reconciler: r}, synchronize{Reconciler: r}, serve{Reconciler: r}, complete{Reconciler: r},
+		},
 		Key: c.key(), KindOf: kindOf,
 		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
 	}
