@@ -125,6 +125,11 @@ func TestReconcileErrors(t *testing.T) {
 			if (err == nil) != tc.silent || result.RequeueAfter != 0 {
 				t.Errorf("got %+v, %v", result, err)
 			}
+			w = newWorld(t)
+			w.err = tc.err
+			if _, err := w.pass(nil).Walk(t.Context(), w, nil); !errors.Is(err, tc.err) {
+				t.Errorf("a walk returns %v", err)
+			}
 		})
 	}
 }
@@ -159,6 +164,10 @@ func TestPersist(t *testing.T) {
 	}
 	if len(w.log) != 4 {
 		t.Errorf("writes: %q", w.log)
+	}
+	last := batchStatus{}
+	if err := p.Status.Last(&last); err != nil || last.Phase != "Mashed" || last.Liters != 5 {
+		t.Errorf("the last status is %+v: %v", last, err)
 	}
 }
 

@@ -39,7 +39,7 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	extra := c.extra()
 	if len(extra) > 0 { // by a record that still has them as voters, the next operator would start them again
-		if err := r.persist(ctx, c); err != nil {
+		if err := c.pass.Persist(ctx); err != nil {
 			return *fails(ReasonAPIError, err, "Recording the members failed; see status.attempt.lastError.")
 		}
 	}

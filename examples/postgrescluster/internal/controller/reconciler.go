@@ -9,16 +9,15 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	ac "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1/applyconfiguration/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -58,28 +57,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil || c == nil {
 		return ctrl.Result{}, err
 	}
+	c.pass = &operator.Pass[*cluster]{
+		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, c.object), Record: &c.record.Record, Observed: c.observed,
+		Steps: []statemachine.Step[*cluster]{
+			seed{Reconciler: r}, promote{Reconciler: r}, synchronize{Reconciler: r}, serve{Reconciler: r}, complete{Reconciler: r},
+		},
+		Clock: r.Clock,
+	}
 	if c.object.Spec.Paused { // an event ends it
 		c.record.PrimaryLostTime = nil                                             // it is waited for from then on
 		if o := cmp.Or(r.ensureClaims(ctx, c), r.ensureSecret(ctx, c)); o != nil { // whoever deletes it now keeps what the spec says
-			return ctrl.Result{}, errors.Join(cmp.Or(o.Err, errors.New(o.Message)), r.persist(ctx, c))
+			return ctrl.Result{}, errors.Join(cmp.Or(o.Err, errors.New(o.Message)), c.pass.Persist(ctx))
 		}
-		return ctrl.Result{}, r.persist(ctx, c)
+		return ctrl.Result{}, c.pass.Persist(ctx)
 	}
 	if cause := c.lost(); cause != nil {
-		if _, err := Plan.Regress(&c.state, *cause); err != nil {
+		if _, err := vocabulary.Plan.Regress(&c.record.State, *cause); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	c.notePrimary()
 	c.kept = r.ensureMembers(ctx, c)
-	walk := statemachine.Walk[*cluster]{
-		Plan: Plan, Steps: []statemachine.Step[*cluster]{
-			seed{Reconciler: r}, promote{Reconciler: r}, synchronize{Reconciler: r}, serve{Reconciler: r}, complete{Reconciler: r},
-		},
-		Key: c.key(), KindOf: kindOf,
-		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
-	}
-	result, err := walk.Forward(ctx, c, &c.state, Complete)
+	c.pass.Key = c.key()
+	result, err := c.pass.Walk(ctx, c, nil)
 	if err == nil { // what fails here is reported with the next look at the members
 		_ = r.pacing.try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
 	}
@@ -104,22 +104,4 @@ func (c *cluster) notePrimary() {
 	case c.record.PrimaryLostTime == nil && !c.primaryBusy():
 		c.record.PrimaryLostTime = &metav1.Time{Time: c.now}
 	}
-}
-
-// persist writes the status if it differs from what was written last.
-func (r *Reconciler) persist(ctx context.Context, c *cluster) error {
-	status := c.status(metav1.NewTime(r.Clock.Now()))
-	if equality.Semantic.DeepEqual(*status, c.object.Status) {
-		return nil
-	}
-	stated, err := configuration[ac.PostgresClusterStatusApplyConfiguration](status)
-	if err != nil {
-		return err
-	}
-	object := ac.PostgresCluster(c.object.Name, c.object.Namespace).WithResourceVersion(c.object.ResourceVersion).WithStatus(stated)
-	if err := r.Apply.Status(ctx, ownerStatus, apply.Name(c.object), object); err != nil {
-		return err
-	}
-	c.object.Status, c.object.ResourceVersion = *status, *object.ResourceVersion
-	return nil
 }
