@@ -29,6 +29,9 @@ func (c *Client) StatusOf(owner client.FieldOwner, object client.Object) *Status
 // Object returns the object.
 func (s *Status) Object() client.Object { return s.object }
 
+// Last decodes the status that was read or written last, whatever the object has now.
+func (s *Status) Last(status any) error { return json.Unmarshal(s.written, status) }
+
 // Write applies the status that the object has now (Client.WholeStatus), unless it is the
 // one that was read or written last.
 func (s *Status) Write(ctx context.Context) error {

@@ -27,8 +27,8 @@ const (
 	ReasonAPIError = "APIError"
 )
 
-// Statement is the apply configuration A of a kind, such as those of client-go.
-type Statement[A any] interface {
+// ApplyConfiguration is the apply configuration A of a kind, such as those of client-go.
+type ApplyConfiguration[A any] interface {
 	runtime.ApplyConfiguration
 	GetName() *string
 	GetNamespace() *string
@@ -40,14 +40,14 @@ type Statement[A any] interface {
 // Children is how an operator applies objects of a kind O for its own objects, which
 // control them: they are deleted together. All fields are required. It is immutable and
 // safe for concurrent use.
-type Children[O client.Object, A Statement[A]] struct {
+type Children[O client.Object, A ApplyConfiguration[A]] struct {
 	// Kind is the kind's name, such as Deployment. Of it are made the reasons
 	// DeploymentGone, DeploymentChanged and DeploymentRefused.
 	Kind string
-	// Controller is the kind of the objects that control them.
-	Controller schema.GroupVersionKind
-	// Owner is the field owner.
-	Owner client.FieldOwner
+	// OwnerKind is the kind of the objects that control them.
+	OwnerKind schema.GroupVersionKind
+	// FieldOwner is the field owner.
+	FieldOwner client.FieldOwner
 	// Annotation is the name of the annotation that identifies what was applied.
 	Annotation string
 	// Extract returns what a field owner owns of an object; client-go has one per kind.
@@ -71,7 +71,7 @@ func (k *Children[O, A]) refused() string { return k.Kind + "Refused" }
 
 // Child is what was read of one object that an operator applies. It is not safe for
 // concurrent use.
-type Child[O client.Object, A Statement[A]] struct {
+type Child[O client.Object, A ApplyConfiguration[A]] struct {
 	// Object is the object of the name, whosever it is. It is empty, without a UID, if
 	// there is none.
 	Object O
@@ -87,7 +87,7 @@ type Child[O client.Object, A Statement[A]] struct {
 // of the reader; an object that does not exist is none.
 func (k *Children[O, A]) Read(ctx context.Context, reader client.Reader, controller client.Object, wanted A) (*Child[O, A], error) {
 	wanted.WithOwnerReferences(metav1ac.OwnerReference().
-		WithAPIVersion(k.Controller.GroupVersion().String()).WithKind(k.Controller.Kind).
+		WithAPIVersion(k.OwnerKind.GroupVersion().String()).WithKind(k.OwnerKind.Kind).
 		WithName(controller.GetName()).WithUID(controller.GetUID()).
 		WithController(true).WithBlockOwnerDeletion(true))
 	wanted.WithAnnotations(map[string]string{k.Annotation: apply.Digest(wanted)})
@@ -115,18 +115,18 @@ func (c *Child[O, A]) Key() string {
 // Exists reports whether the object exists and belongs to the controller.
 func (c *Child[O, A]) Exists() bool { return metav1.IsControlledBy(c.Object, c.controller) }
 
-// Lost returns why the object is not as it is wanted; nil if it is. It compares what the
+// Drift returns why the object is not as it is wanted; nil if it is. It compares what the
 // operator owns of it with what it would apply, so that a removed field is noticed, and
 // fields of others are not touched.
-func (c *Child[O, A]) Lost() *statemachine.Outcome {
+func (c *Child[O, A]) Drift() *statemachine.Outcome {
 	switch {
 	case c.Object.GetUID() == "":
-		return c.because(c.kind.gone(), "%s is missing; recreating.", nil)
+		return c.outcome(c.kind.gone(), "%s is missing; recreating.", nil)
 	case !c.Exists():
-		return c.because(ReasonNameTaken, "%s does not belong to this "+c.kind.Controller.Kind+". Delete it, or rename the "+c.kind.Controller.Kind+".", nil)
+		return c.outcome(ReasonNameTaken, "%s does not belong to this "+c.kind.OwnerKind.Kind+". Delete it, or rename the "+c.kind.OwnerKind.Kind+".", nil)
 	}
-	if owned, err := c.kind.Extract(c.Object, string(c.kind.Owner)); err != nil || !apply.Stands(owned, c.wanted) {
-		return c.because(c.kind.changed(), "%s was changed; restoring.", nil)
+	if owned, err := c.kind.Extract(c.Object, string(c.kind.FieldOwner)); err != nil || !apply.Stands(owned, c.wanted) {
+		return c.outcome(c.kind.changed(), "%s was changed; restoring.", nil)
 	}
 	return nil
 }
@@ -135,27 +135,27 @@ func (c *Child[O, A]) Lost() *statemachine.Outcome {
 // somebody else. What was read of it is then older than what was written: Object is
 // emptied, and an event brings the new one.
 func (c *Child[O, A]) Ensure(ctx context.Context, writer *apply.Client) statemachine.Outcome {
-	if why := c.Lost(); why == nil || why.Reason == ReasonNameTaken {
+	if why := c.Drift(); why == nil || why.Reason == ReasonNameTaken {
 		return statemachine.DoneUnless(why)
 	}
 	if uid := c.Object.GetUID(); uid != "" {
 		c.wanted.WithUID(uid) // or a later one of its name would be taken over
 	}
-	err := writer.Object(ctx, c.kind.Owner, c.key().String(), c.wanted)
+	err := writer.Object(ctx, c.kind.FieldOwner, c.key().String(), c.wanted)
 	switch {
 	case apply.IsGone(err):
-		return *c.because(c.kind.gone(), "%s is missing; recreating.", err)
+		return *c.outcome(c.kind.gone(), "%s is missing; recreating.", err)
 	case apply.IsRejected(err):
-		return *c.because(c.kind.refused(), "%s was rejected by the API server; see status.attempt.lastError.", err)
+		return *c.outcome(c.kind.refused(), "%s was rejected by the API server; see status.attempt.lastError.", err)
 	case err != nil:
-		return *c.because(ReasonAPIError, "%s could not be applied; see status.attempt.lastError.", err)
+		return *c.outcome(ReasonAPIError, "%s could not be applied; see status.attempt.lastError.", err)
 	}
 	c.Object = empty[O]()
 	return statemachine.DoneUnless(nil)
 }
 
-// because returns the Outcome of a reason; the message has %s for the object.
-func (c *Child[O, A]) because(reason, message string, err error) *statemachine.Outcome {
+// outcome returns the Outcome of a reason; the message has %s for the object.
+func (c *Child[O, A]) outcome(reason, message string, err error) *statemachine.Outcome {
 	message = fmt.Sprintf(message, fmt.Sprintf("The %s %s", c.kind.Kind, c.key().Name))
 	return &statemachine.Outcome{Kind: c.kind.KindOf(reason), Reason: reason, Message: message, Err: err}
 }

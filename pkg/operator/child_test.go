@@ -19,7 +19,7 @@ import (
 // vats is the kind of the world's Deployment. What a field owner owns of it, the tests write into an
 // annotation: what that is on a real API server, the examples test.
 var vats = Children[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
-	Kind: "Deployment", Controller: breweryVersion.WithKind("Batch"), Owner: "brewer", Annotation: "example.com/statement",
+	Kind: "Deployment", OwnerKind: breweryVersion.WithKind("Batch"), FieldOwner: "brewer", Annotation: "example.com/statement",
 	Extract: func(d *appsv1.Deployment, owner string) (*appsv1ac.DeploymentApplyConfiguration, error) {
 		ref := d.OwnerReferences[0]
 		owned := wantedVat(&batch{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}).
@@ -43,7 +43,7 @@ func (w *world) vat(change func(*appsv1.Deployment)) {
 	c := w.read()
 	w.deployment = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "brewery", Name: "ale", UID: "uid-of-vat", Annotations: c.wanted.Annotations,
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.batch, vats.Controller)},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.batch, vats.OwnerKind)},
 	}}
 	if change != nil {
 		change(w.deployment)
@@ -95,7 +95,7 @@ func TestChild(t *testing.T) {
 			if c.Key() != tc.key || c.Exists() != tc.exists {
 				t.Errorf("the key is %q, and it exists: %t", c.Key(), c.Exists())
 			}
-			why := statemachine.DoneUnless(c.Lost())
+			why := statemachine.DoneUnless(c.Drift())
 			if why.Reason != tc.reason || !strings.Contains(why.Message, tc.says) {
 				t.Errorf("it is lost because of %+v", why)
 			}

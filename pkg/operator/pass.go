@@ -28,26 +28,32 @@ type Pass[S any] struct {
 	Clock clock.PassiveClock
 }
 
-// Lead takes the record back for the cause, unless it is nil, and leads it from there as
+// Reconcile takes the record back for the cause, unless it is nil, and leads it from there as
 // far along the plan as it comes. It returns no error for a write to an object that is
 // gone or has changed since it was read, because an event follows.
-func (p *Pass[S]) Lead(ctx context.Context, subject S, cause *statemachine.Cause) (ctrl.Result, error) {
-	if cause != nil {
-		if _, err := p.Plan.Regress(&p.Record.State, *cause); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	walk := statemachine.Walk[S]{
-		Plan: p.Plan, Steps: p.Steps, Key: p.Key, KindOf: p.KindOf, Persist: p.Persist, Clock: p.Clock,
-	}
-	result, err := walk.Forward(ctx, subject, &p.Record.State, p.Plan.Last())
+func (p *Pass[S]) Reconcile(ctx context.Context, subject S, cause *statemachine.Cause) (ctrl.Result, error) {
+	result, err := p.Walk(ctx, subject, cause)
 	if apply.IsGone(err) || apply.IsStale(err) {
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: result.RequeueAfter}, err
 }
 
-// Persist writes the status if it differs from the one read or written last. Lead calls
+// Walk is Reconcile for a caller that acts on what was persisted: it returns the error of
+// such a write, too.
+func (p *Pass[S]) Walk(ctx context.Context, subject S, cause *statemachine.Cause) (statemachine.Result, error) {
+	if cause != nil {
+		if _, err := p.Plan.Regress(&p.Record.State, *cause); err != nil {
+			return statemachine.Result{}, err
+		}
+	}
+	walk := statemachine.Walk[S]{
+		Plan: p.Plan, Steps: p.Steps, Key: p.Key, KindOf: p.KindOf, Persist: p.Persist, Clock: p.Clock,
+	}
+	return walk.Forward(ctx, subject, &p.Record.State, p.Plan.Last())
+}
+
+// Persist writes the status if it differs from the one read or written last. Reconcile calls
 // it; a step calls it for what must be in the record before its next effect.
 func (p *Pass[S]) Persist(ctx context.Context) error {
 	if p.Observed != nil {

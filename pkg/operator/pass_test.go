@@ -40,7 +40,7 @@ func (w *world) pass(why map[statemachine.Phase]*statemachine.Outcome) *Pass[*wo
 }
 
 // What a reconcile returns, and what a person reads, for each kind of outcome.
-func TestLead(t *testing.T) {
+func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for reason, tc := range map[string]struct {
 		after  time.Duration
@@ -54,8 +54,8 @@ func TestLead(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			why := map[statemachine.Phase]*statemachine.Outcome{"Bottled": brewing.Because(reason, "It is so.", errors.New("no fire"))}
-			result, err := w.pass(why).Lead(t.Context(), w, nil)
+			why := map[statemachine.Phase]*statemachine.Outcome{"Bottled": brewing.Outcome(reason, "It is so.", errors.New("no fire"))}
+			result, err := w.pass(why).Reconcile(t.Context(), w, nil)
 			// An API keeps whole seconds, and a backoff has jitter.
 			if err != nil || result.RequeueAfter < tc.after || result.RequeueAfter > tc.after+2*time.Second {
 				t.Errorf("got %+v, %v; want about %s", result, err, tc.after)
@@ -72,11 +72,11 @@ func TestLead(t *testing.T) {
 }
 
 // An object that is as it was is not written, and its steps are not tried again too soon.
-func TestLeadAgain(t *testing.T) {
+func TestReconcileAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for range 3 {
-		if result, err := w.pass(nil).Lead(t.Context(), w, nil); err != nil || result != (ctrl.Result{}) {
+		if result, err := w.pass(nil).Reconcile(t.Context(), w, nil); err != nil || result != (ctrl.Result{}) {
 			t.Errorf("got %+v, %v", result, err)
 		}
 	}
@@ -86,25 +86,25 @@ func TestLeadAgain(t *testing.T) {
 }
 
 // A cause takes the record back first, and is what the record says if the way ends there.
-func TestLeadBack(t *testing.T) {
+func TestReconcileBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.batch.Status.Phase = "Bottled"
-	why := map[statemachine.Phase]*statemachine.Outcome{"Mashed": brewing.Because("Slow", "It is mashed again.", nil)}
-	if _, err := w.pass(why).Lead(t.Context(), w, &statemachine.Cause{Back: "Spill", Reason: "Cold", Message: "It was spilled."}); err != nil {
+	why := map[statemachine.Phase]*statemachine.Outcome{"Mashed": brewing.Outcome("Slow", "It is mashed again.", nil)}
+	if _, err := w.pass(why).Reconcile(t.Context(), w, &statemachine.Cause{Back: "Spill", Reason: "Cold", Message: "It was spilled."}); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.batch.Status; s.Phase != "Ordered" || s.Reason != "Slow" {
 		t.Errorf("the record is %+v", s.State)
 	}
-	if _, err := w.pass(nil).Lead(t.Context(), w, &statemachine.Cause{Back: "Evaporate"}); err == nil {
+	if _, err := w.pass(nil).Reconcile(t.Context(), w, &statemachine.Cause{Back: "Evaporate"}); err == nil {
 		t.Error("an unknown way back is taken")
 	}
 }
 
 // A write to an object that is gone, or that somebody else wrote to, is followed by an event; any
 // other error is the workqueue's to retry.
-func TestLeadErrors(t *testing.T) {
+func TestReconcileErrors(t *testing.T) {
 	t.Parallel()
 	of := schema.GroupResource{Group: breweryVersion.Group, Resource: "batches"}
 	for name, tc := range map[string]struct {
@@ -121,9 +121,14 @@ func TestLeadErrors(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.err = tc.err
-			result, err := w.pass(nil).Lead(t.Context(), w, nil)
+			result, err := w.pass(nil).Reconcile(t.Context(), w, nil)
 			if (err == nil) != tc.silent || result.RequeueAfter != 0 {
 				t.Errorf("got %+v, %v", result, err)
+			}
+			w = newWorld(t)
+			w.err = tc.err
+			if _, err := w.pass(nil).Walk(t.Context(), w, nil); !errors.Is(err, tc.err) {
+				t.Errorf("a walk returns %v", err)
 			}
 		})
 	}
@@ -159,6 +164,10 @@ func TestPersist(t *testing.T) {
 	}
 	if len(w.log) != 4 {
 		t.Errorf("writes: %q", w.log)
+	}
+	last := batchStatus{}
+	if err := p.Status.Last(&last); err != nil || last.Phase != "Mashed" || last.Liters != 5 {
+		t.Errorf("the last status is %+v: %v", last, err)
 	}
 }
 

@@ -30,9 +30,9 @@ type Vocabulary struct {
 	ReadyAt Phase
 }
 
-// Because returns the Outcome of a phase that does not hold. The error is the underlying
+// Outcome returns the Outcome of a phase that does not hold. The error is the underlying
 // one; nil if the message says it all.
-func (v *Vocabulary) Because(reason, message string, err error) *Outcome {
+func (v *Vocabulary) Outcome(reason, message string, err error) *Outcome {
 	return &Outcome{Kind: v.KindOf(reason), Reason: reason, Message: message, Err: err}
 }
 

@@ -89,10 +89,10 @@ func TestReportAgain(t *testing.T) {
 	}
 }
 
-func TestBecause(t *testing.T) {
+func TestVocabularyOutcome(t *testing.T) {
 	err := errors.New("boiled over")
 	want := &Outcome{Kind: Refused, Reason: reasonOf[Refused], Message: "m", Err: err}
-	if got := brewers.Because(reasonOf[Refused], "m", err); *got != *want {
+	if got := brewers.Outcome(reasonOf[Refused], "m", err); *got != *want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

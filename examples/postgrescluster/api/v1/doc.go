@@ -3,7 +3,5 @@
 // it is modeled on.
 //
 // +kubebuilder:object:generate=true
-// +kubebuilder:ac:generate=true
-// +kubebuilder:ac:output:package="applyconfiguration"
 // +groupName=lukeb0nd.com
 package v1

@@ -3,6 +3,8 @@ package v1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // PostgresCluster is a PostgreSQL primary with standbys that acknowledge each commit.
@@ -145,22 +147,10 @@ const (
 	Delete WhenDeleted = "Delete"
 )
 
-// PostgresClusterStatus is what was observed, and what the operator must not forget.
+// PostgresClusterStatus is what was observed, and what the operator must not forget. The phases are
+// Planned, Seeded, Promoted, Synchronous, Serving and Complete.
 type PostgresClusterStatus struct {
-	// observedGeneration is the generation that this status is of; -1 before the first.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is the last one that holds: Planned, Seeded, Promoted, Synchronous, Serving or Complete.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Phase string `json:"phase,omitempty"`
-	// reason and message say why the next phase does not hold; empty when all hold.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason,omitempty"`
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
+	statemachine.Record `json:",inline"`
 	// members are those in replication, of those wanted, such as 3/3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
@@ -218,15 +208,6 @@ type PostgresClusterStatus struct {
 	// claims, the one with the highest is the last.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// attempt counts what was tried for the next phase and did not succeed.
-	// +optional
-	Attempt *Attempt `json:"attempt,omitempty"`
-	// conditions are those of the phases, and Ready.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=8
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // Promotion is one that happened.
@@ -256,26 +237,4 @@ type Announced struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Member string `json:"member"`
-}
-
-// Attempt counts what was tried and did not succeed.
-type Attempt struct {
-	// key names what the attempt depends on.
-	// +required
-	// +kubebuilder:validation:MaxLength=256
-	Key string `json:"key"`
-	// phase is the one that was tried.
-	// +required
-	// +kubebuilder:validation:MaxLength=32
-	Phase string `json:"phase"`
-	// count is how often it was tried.
-	// +required
-	Count int32 `json:"count"`
-	// lastError is the error of the last try.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	LastError string `json:"lastError,omitempty"`
-	// nextTime is when it is tried again without an event.
-	// +optional
-	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }

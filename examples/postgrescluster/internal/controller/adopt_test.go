@@ -20,6 +20,7 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/timeline"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // list returns what the namespace has of a kind.
@@ -195,7 +196,7 @@ func TestVotersAreRecordedFirst(t *testing.T) {
 	}
 	// A status that was lost is recalled.
 	lost := w.get().DeepCopy()
-	w.object.Status = v1.PostgresClusterStatus{ObservedGeneration: -1}
+	w.object.Status = v1.PostgresClusterStatus{Record: statemachine.Record{ObservedGeneration: -1}}
 	w.must(admin.Status().Update(t.Context(), w.object))
 	w.completes(2)
 	if s := w.object.Status; s.Primary != lost.Status.Primary || !slices.Equal(s.Voters, lost.Status.Voters) || s.Promotions != lost.Status.Promotions {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -63,9 +64,9 @@ type cluster struct {
 	// does. It holds up neither a failover, nor those who write, nor that they leave.
 	kept *statemachine.Outcome
 
-	// record is the status as it is to be persisted; its State is apart.
+	// record is the status of the object, as it is to be persisted; pass persists it.
 	record *v1.PostgresClusterStatus
-	state  statemachine.State
+	pass   *operator.Pass[*cluster]
 }
 
 // read returns the cluster; nil if there is none, or it is going.
@@ -77,15 +78,9 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 	if err := r.Live.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
 	}
-	c.record = c.object.Status.DeepCopy()
+	c.record = &c.object.Status
 	if c.object.Spec.Image != "" {
 		c.image = c.object.Spec.Image
-	}
-	c.state = statemachine.State{Phase: statemachine.Phase(c.record.Phase), Reason: c.record.Reason, Message: c.record.Message}
-	if a := c.record.Attempt; a != nil {
-		c.state.Attempt = &statemachine.Attempt{
-			Key: a.Key, Phase: statemachine.Phase(a.Phase), Count: a.Count, LastError: a.LastError, NextTime: a.NextTime,
-		}
 	}
 	secret := &corev1.Secret{}
 	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {

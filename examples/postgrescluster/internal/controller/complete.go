@@ -10,7 +10,10 @@ import (
 )
 
 // complete brings Complete about: as many members as are wanted, all in replication.
-type complete struct{ *Reconciler }
+type complete struct {
+	statemachine.NoUndo[*cluster]
+	*Reconciler
+}
 
 // Phase implements statemachine.Step.
 func (complete) Phase() statemachine.Phase { return Complete }
@@ -36,7 +39,7 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	extra := c.extra()
 	if len(extra) > 0 { // by a record that still has them as voters, the next operator would start them again
-		if err := r.persist(ctx, c); err != nil {
+		if err := c.pass.Persist(ctx); err != nil {
 			return *fails(ReasonAPIError, err, "Recording the members failed; see status.attempt.lastError.")
 		}
 	}
@@ -61,9 +64,6 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	return done
 }
-
-// Undo implements statemachine.Step.
-func (complete) Undo(context.Context, *cluster) statemachine.Outcome { return done }
 
 // extra are the pods and Services of members that are not wanted and do not acknowledge
 // commits any more. Their claims stay: they are members again when the cluster grows.

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
 // The operator as it runs, with the rights of its ClusterRole and no others: events and
@@ -25,7 +27,8 @@ func TestManager(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
 	w.kubelet.now = clock.RealClock{}.Now
-	mgr, err := NewManager(operator(t), "registry.example/member:1", ctrl.Options{
+	image := "registry.example/member:1"
+	mgr, err := operator.NewManager(operatorUser(t), Operator(&image), ctrl.Options{
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		// The other tests' clusters are theirs.
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.object.Namespace: {}}},
@@ -58,8 +61,8 @@ func TestManager(t *testing.T) {
 	comesTo("2/2")
 }
 
-// operator is a user who has the ClusterRole that is generated from the code.
-func operator(t *testing.T) *rest.Config {
+// operatorUser is a user who has the ClusterRole that is generated from the code.
+func operatorUser(t *testing.T) *rest.Config {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
 	role := &rbacv1.ClusterRole{}

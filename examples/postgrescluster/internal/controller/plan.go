@@ -26,8 +26,8 @@ const (
 	loseMember   = "LoseMember"
 )
 
-// Plan leads a PostgresCluster to a primary whose commits its standbys acknowledge.
-var Plan = statemachine.MustPlan(Planned,
+// plan leads a PostgresCluster to a primary whose commits its standbys acknowledge.
+var plan = statemachine.MustPlan(Planned,
 	[]statemachine.Stage{
 		{Phase: Seeded, Transition: "Seed"}, {Phase: Promoted, Transition: "Promote"}, {Phase: Synchronous, Transition: "Synchronize"},
 		{Phase: Serving, Transition: "Serve"}, {Phase: Complete, Transition: "Complete"},
@@ -109,22 +109,19 @@ func kindOf(reason string) statemachine.Kind {
 	}
 }
 
-// held is what the condition of a phase that holds says.
-func held(phase statemachine.Phase) statemachine.Held {
-	switch phase {
-	case Seeded:
-		return statemachine.Held{Reason: "DataPresent", Message: "A member has the data of the cluster."}
-	case Promoted:
-		return statemachine.Held{Reason: "PrimaryPromoted", Message: "One member is the primary."}
-	case Synchronous:
-		return statemachine.Held{Reason: "CommitsAcknowledged", Message: "Enough standbys acknowledge commits."}
-	case Serving:
-		return statemachine.Held{Reason: "ServicesLead", Message: "The Services route to the primary and the standbys."}
-	}
-	return statemachine.Held{Reason: "AllMembersReplicate", Message: "All members are replicating."}
+// vocabulary has the plan, and what it says. A cluster is Ready when it serves.
+var vocabulary = statemachine.Vocabulary{
+	Plan: plan, KindOf: kindOf, ReadyAt: Serving,
+	Held: map[statemachine.Phase]statemachine.Held{
+		Seeded:      {Reason: "DataPresent", Message: "A member has the data of the cluster."},
+		Promoted:    {Reason: "PrimaryPromoted", Message: "One member is the primary."},
+		Synchronous: {Reason: "CommitsAcknowledged", Message: "Enough standbys acknowledge commits."},
+		Serving:     {Reason: "ServicesLead", Message: "The Services route to the primary and the standbys."},
+		Complete:    {Reason: "AllMembersReplicate", Message: "All members are replicating."},
+	},
 }
 
-// fails is the outcome of a reason of the plan. What others say is cut to what the status takes.
+// fails is the outcome of a reason of the plan.
 func fails(reason string, err error, format string, args ...any) *statemachine.Outcome {
-	return &statemachine.Outcome{Kind: kindOf(reason), Reason: reason, Message: cut(fmt.Sprintf(format, args...)), Err: err}
+	return vocabulary.Outcome(reason, fmt.Sprintf(format, args...), err)
 }

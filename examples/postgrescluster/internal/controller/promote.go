@@ -17,7 +17,11 @@ import (
 // promote brings Promoted about: one member is the primary. Members start as standbys, so
 // that the first primary, one that was started again, and a standby in its place are all
 // promoted here, and nowhere else.
-type promote struct{ *Reconciler }
+// A primary stays one.
+type promote struct {
+	statemachine.NoUndo[*cluster]
+	*Reconciler
+}
 
 // Phase implements statemachine.Step.
 func (promote) Phase() statemachine.Phase { return Promoted }
@@ -281,6 +285,3 @@ func (r promote) prepare(ctx context.Context, c *cluster, a *v1.Announced) *stat
 	}
 	return nil
 }
-
-// Undo implements statemachine.Step: a primary stays one.
-func (promote) Undo(context.Context, *cluster) statemachine.Outcome { return done }

@@ -9,23 +9,15 @@ import (
 	"errors"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
-	ac "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1/applyconfiguration/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -59,63 +51,35 @@ type Reconciler struct {
 	pacing pacing
 }
 
-// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters/status,verbs=patch
-// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=pods;services,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
-// +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// Setup has a manager run the Reconciler.
-func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	named := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		name, ok := object.GetLabels()["app.kubernetes.io/instance"]
-		if !ok || object.GetLabels()["app.kubernetes.io/name"] != "postgrescluster" {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
-	})
-	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1.PostgresCluster{}).
-		Watches(&corev1.Pod{}, named).
-		Watches(&corev1.Service{}, named).
-		Watches(&corev1.PersistentVolumeClaim{}, named).
-		Watches(&batchv1.CronJob{}, named).
-		Watches(&policyv1.PodDisruptionBudget{}, named).
-		// A reconcile waits for members that answer slowly; others do not wait for it.
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
-		Complete(r)
-}
-
 // Reconcile leads one PostgresCluster as far as it comes.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	c, err := r.read(ctx, request.NamespacedName)
 	if err != nil || c == nil {
 		return ctrl.Result{}, err
 	}
+	c.pass = &operator.Pass[*cluster]{
+		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, c.object), Record: &c.record.Record, Observed: c.observed,
+		Steps: []statemachine.Step[*cluster]{
+			seed{Reconciler: r}, promote{Reconciler: r}, synchronize{Reconciler: r}, serve{Reconciler: r}, complete{Reconciler: r},
+		},
+		Clock: r.Clock,
+	}
 	if c.object.Spec.Paused { // an event ends it
 		c.record.PrimaryLostTime = nil                                             // it is waited for from then on
 		if o := cmp.Or(r.ensureClaims(ctx, c), r.ensureSecret(ctx, c)); o != nil { // whoever deletes it now keeps what the spec says
-			return ctrl.Result{}, errors.Join(cmp.Or(o.Err, errors.New(o.Message)), r.persist(ctx, c))
+			return ctrl.Result{}, errors.Join(cmp.Or(o.Err, errors.New(o.Message)), c.pass.Persist(ctx))
 		}
-		return ctrl.Result{}, r.persist(ctx, c)
+		return ctrl.Result{}, c.pass.Persist(ctx)
 	}
-	if cause := regress(c); cause != nil {
-		if _, err := Plan.Regress(&c.state, *cause); err != nil {
+	if cause := c.lost(); cause != nil {
+		if _, err := vocabulary.Plan.Regress(&c.record.State, *cause); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	c.notePrimary()
 	c.kept = r.ensureMembers(ctx, c)
-	walk := statemachine.Walk[*cluster]{
-		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
-		Key: c.key(), KindOf: kindOf,
-		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
-	}
-	result, err := walk.Forward(ctx, c, &c.state, Complete)
+	c.pass.Key = c.key()
+	result, err := c.pass.Walk(ctx, c, nil)
 	if err == nil { // what fails here is reported with the next look at the members
 		_ = r.pacing.try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
 	}
@@ -140,22 +104,4 @@ func (c *cluster) notePrimary() {
 	case c.record.PrimaryLostTime == nil && !c.primaryBusy():
 		c.record.PrimaryLostTime = &metav1.Time{Time: c.now}
 	}
-}
-
-// persist writes the status if it differs from what was written last.
-func (r *Reconciler) persist(ctx context.Context, c *cluster) error {
-	status := c.status(metav1.NewTime(r.Clock.Now()))
-	if equality.Semantic.DeepEqual(*status, c.object.Status) {
-		return nil
-	}
-	stated, err := configuration[ac.PostgresClusterStatusApplyConfiguration](status)
-	if err != nil {
-		return err
-	}
-	object := ac.PostgresCluster(c.object.Name, c.object.Namespace).WithResourceVersion(c.object.ResourceVersion).WithStatus(stated)
-	if err := r.Apply.Status(ctx, ownerStatus, apply.Name(c.object), object); err != nil {
-		return err
-	}
-	c.object.Status, c.object.ResourceVersion = *status, *object.ResourceVersion
-	return nil
 }

@@ -92,7 +92,10 @@ func allMembers(cluster string) []string {
 // ensureRecords has all claims record what the persisted status has. While claims are being taken
 // over, they know better than the status; while a backup is restored, nobody acknowledges anything.
 func (r *Reconciler) ensureRecords(ctx context.Context, c *cluster) *statemachine.Outcome {
-	status := &c.object.Status
+	status := &v1.PostgresClusterStatus{}
+	if err := c.pass.Status.Last(status); err != nil {
+		return fails(ReasonAPIError, err, "The persisted status could not be decoded.")
+	}
 	if status.SystemIdentifier == "" || status.Adopting || status.Restoring || c.record.Adopting {
 		return nil
 	}

@@ -8,26 +8,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// regress says what no longer holds of the phase that the record has; nil if all does.
-func regress(c *cluster) *statemachine.Cause {
-	cause := func(back string, o *statemachine.Outcome) *statemachine.Cause {
-		if o == nil {
-			return nil
-		}
-		return &statemachine.Cause{Back: back, Reason: o.Reason, Message: o.Message}
-	}
-	for _, check := range []struct {
-		back  string
-		fails func() *statemachine.Outcome
-	}{
-		{loseData, c.dataGone}, {losePrimary, c.credentialsMissing}, {losePrimary, c.primaryLost}, {loseQuorum, c.quorumMissing},
-		{loseServices, c.servicesChanged}, {loseMember, c.incomplete}, {loseMember, c.outdated},
-	} {
-		if lost := cause(check.back, check.fails()); lost != nil {
-			return lost
-		}
-	}
-	return nil
+// lost says what no longer holds of the phase that the record has; nil if all does.
+func (c *cluster) lost() *statemachine.Cause {
+	return statemachine.Lost(
+		statemachine.Check{Back: loseData, Lost: c.dataGone},
+		statemachine.Check{Back: losePrimary, Lost: c.credentialsMissing},
+		statemachine.Check{Back: losePrimary, Lost: c.primaryLost},
+		statemachine.Check{Back: loseQuorum, Lost: c.quorumMissing},
+		statemachine.Check{Back: loseServices, Lost: c.servicesChanged},
+		statemachine.Check{Back: loseMember, Lost: c.incomplete},
+		statemachine.Check{Back: loseMember, Lost: c.outdated})
 }
 
 // dataGone is that no member has data, of a cluster that had.

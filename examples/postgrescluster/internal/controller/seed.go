@@ -19,7 +19,11 @@ var done = statemachine.Outcome{Kind: statemachine.Done}
 
 // seed brings Seeded about: a member has the data of the cluster. initdb runs as long as
 // no system identifier stands in the record, and never again.
-type seed struct{ *Reconciler }
+// The data is not this operator's to take away.
+type seed struct {
+	statemachine.NoUndo[*cluster]
+	*Reconciler
+}
 
 // Announce implements statemachine.Announcer. A restore goes back behind commits that were
 // acknowledged: what is known of members and promotions, but for the count of promotions,
@@ -106,6 +110,3 @@ func (c *cluster) credentialsMissing() *statemachine.Outcome {
 	}
 	return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
 }
-
-// Undo implements statemachine.Step: the data is not this operator's to take away.
-func (seed) Undo(context.Context, *cluster) statemachine.Outcome { return done }

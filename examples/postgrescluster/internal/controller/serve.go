@@ -10,7 +10,10 @@ import (
 )
 
 // serve brings Serving about: the Service -rw leads to the primary, -ro to the standbys.
-type serve struct{ *Reconciler }
+type serve struct {
+	statemachine.NoUndo[*cluster]
+	*Reconciler
+}
 
 // Phase implements statemachine.Step.
 func (serve) Phase() statemachine.Phase { return Serving }
@@ -56,9 +59,6 @@ func (r *Reconciler) ensureRole(ctx context.Context, c *cluster, name string) *s
 	pod.Labels[labelRole] = role
 	return nil
 }
-
-// Undo implements statemachine.Step.
-func (serve) Undo(context.Context, *cluster) statemachine.Outcome { return done }
 
 // role is that of a member. One that diverged serves no reads, also while there is no primary to
 // compare it with.

@@ -9,7 +9,10 @@ import (
 )
 
 // synchronize brings Synchronous about: enough standbys acknowledge each commit.
-type synchronize struct{ *Reconciler }
+type synchronize struct {
+	statemachine.NoUndo[*cluster]
+	*Reconciler
+}
 
 // Phase implements statemachine.Step.
 func (synchronize) Phase() statemachine.Phase { return Synchronous }
@@ -36,9 +39,6 @@ func (r synchronize) Ensure(ctx context.Context, c *cluster) statemachine.Outcom
 	}
 	return done
 }
-
-// Undo implements statemachine.Step.
-func (synchronize) Undo(context.Context, *cluster) statemachine.Outcome { return done }
 
 // grow starts the next member that is wanted and does not acknowledge yet, one at a time.
 func (r *Reconciler) grow(ctx context.Context, c *cluster) *statemachine.Outcome {

@@ -194,7 +194,7 @@ func TestReplayIsAwaitedAtLeisure(t *testing.T) {
 		0:                  {InRecovery: true, Slot: member.Slot(1, "db-1")},
 	} {
 		c.servers = map[string]*server{"db-1": &s}
-		if o := (promote{&Reconciler{}}).disconnectStandbys(t.Context(), c, &a); o == nil || o.Reason != ReasonFailingOver || o.RetryAfter != want {
+		if o := (promote{Reconciler: &Reconciler{}}).disconnectStandbys(t.Context(), c, &a); o == nil || o.Reason != ReasonFailingOver || o.RetryAfter != want {
 			t.Errorf("of %+v it is %+v, want to look again after %s", s, o, want)
 		}
 	}

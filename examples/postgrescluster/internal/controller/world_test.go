@@ -200,7 +200,7 @@ func (w *world) completes(members int) {
 // is reconciles until the record says this.
 func (w *world) is(phase, reason string) {
 	w.t.Helper()
-	w.until(phase+" because of "+reason, func(s *v1.PostgresClusterStatus) bool { return s.Phase == phase && s.Reason == reason })
+	w.until(phase+" because of "+reason, func(s *v1.PostgresClusterStatus) bool { return string(s.Phase) == phase && s.Reason == reason })
 	if ready := meta.FindStatusCondition(w.object.Status.Conditions, "Ready"); w.object.Status.Message == "" || ready == nil {
 		w.t.Errorf("nobody can read why: %+v", w.object.Status)
 	}

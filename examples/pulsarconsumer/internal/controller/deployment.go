@@ -17,8 +17,8 @@ import (
 
 // deployments is how the Deployment of a PulsarConsumer is applied.
 var deployments = operator.Children[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
-	Kind: "Deployment", Controller: v1.GroupVersion.WithKind("PulsarConsumer"),
-	Owner: owner, Annotation: v1.GroupVersion.Group + "/statement", Extract: appsv1ac.ExtractDeployment,
+	Kind: "Deployment", OwnerKind: v1.GroupVersion.WithKind("PulsarConsumer"),
+	FieldOwner: owner, Annotation: v1.GroupVersion.Group + "/statement", Extract: appsv1ac.ExtractDeployment,
 }
 
 // deploymentOf is the name of the Deployment of a PulsarConsumer.

@@ -100,5 +100,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1.PulsarConsumer) (
 		},
 		Key: deployment.Key(), Clock: r.Clock,
 	}
-	return pass.Lead(ctx, s, s.lost())
+	return pass.Reconcile(ctx, s, s.lost())
 }

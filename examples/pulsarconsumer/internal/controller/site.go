@@ -28,7 +28,7 @@ type site struct {
 // lost says what no longer holds of the phase that the status has; nil if all does.
 func (s *site) lost() *statemachine.Cause {
 	return statemachine.Lost(
-		statemachine.Check{Back: drifted, Lost: s.deployment.Lost},
+		statemachine.Check{Back: drifted, Lost: s.deployment.Drift},
 		statemachine.Check{Back: outdated, Lost: s.notRolledOut},
 		statemachine.Check{Back: unsubscribed, Lost: s.notConsuming})
 }
@@ -56,10 +56,10 @@ func (s *site) trouble(reason, message string) *statemachine.Outcome {
 	pods := slices.SortedFunc(slices.Values(s.pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range pods {
 		if reason, message := troubleOf(&pods[i]); reason != "" && pods[i].DeletionTimestamp.IsZero() {
-			return vocabulary.Because(reason, message, nil)
+			return vocabulary.Outcome(reason, message, nil)
 		}
 	}
-	return vocabulary.Because(reason, message, nil)
+	return vocabulary.Outcome(reason, message, nil)
 }
 
 // observed puts what was read into the status.

@@ -12,8 +12,8 @@ import (
 
 // deployments is how the Deployment of a Skeleton is applied.
 var deployments = operator.Children[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
-	Kind: "Deployment", Controller: v1alpha1.GroupVersion.WithKind("Skeleton"),
-	Owner: owner, Annotation: v1alpha1.GroupVersion.Group + "/statement", Extract: appsv1ac.ExtractDeployment,
+	Kind: "Deployment", OwnerKind: v1alpha1.GroupVersion.WithKind("Skeleton"),
+	FieldOwner: owner, Annotation: v1alpha1.GroupVersion.Group + "/statement", Extract: appsv1ac.ExtractDeployment,
 }
 
 // wanted is what this operator states of the Deployment. The selector cannot be

@@ -61,6 +61,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.Skeleton) (
 		Steps: []statemachine.Step[*site]{deploy{apply: r.Apply}, statemachine.Observe(RolledOut, (*site).notRolledOut)},
 		Key:   deployment.Key(), Clock: r.Clock,
 	}
-	return pass.Lead(ctx, s, statemachine.Lost(
-		statemachine.Check{Back: drifted, Lost: deployment.Lost}, statemachine.Check{Back: unavailable, Lost: s.notRolledOut}))
+	return pass.Reconcile(ctx, s, statemachine.Lost(
+		statemachine.Check{Back: drifted, Lost: deployment.Drift}, statemachine.Check{Back: unavailable, Lost: s.notRolledOut}))
 }

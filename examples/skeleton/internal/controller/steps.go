@@ -41,10 +41,10 @@ func (s *site) notRolledOut() *statemachine.Outcome {
 	}
 	for _, c := range status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
-			return vocabulary.Because(ReasonRolloutStuck, "The Deployment failed to progress: "+c.Message, nil)
+			return vocabulary.Outcome(ReasonRolloutStuck, "The Deployment failed to progress: "+c.Message, nil)
 		}
 	}
-	return vocabulary.Because(ReasonRollingOut, "Not all pods are available.", nil)
+	return vocabulary.Outcome(ReasonRollingOut, "Not all pods are available.", nil)
 }
 
 // observed puts what was read into the status.
