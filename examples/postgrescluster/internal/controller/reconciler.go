@@ -48,7 +48,7 @@ type Reconciler struct {
 	Image string
 	Clock clock.PassiveClock
 
-	pacing pacing
+	pacing *pacing
 }
 
 // Reconcile leads one PostgresCluster as far as it comes.
@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	c.pass.Key = c.key()
 	result, err := c.pass.Walk(ctx, c, nil)
 	if err == nil { // what fails here is reported with the next look at the members
-		_ = r.pacing.try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
+		_ = r.pacing.retries.Try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
 	}
 	if apply.IsGone(err) || apply.IsStale(err) { // an event follows
 		return ctrl.Result{}, nil

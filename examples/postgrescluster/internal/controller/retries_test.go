@@ -12,6 +12,7 @@ import (
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // data is the data directory of a member.
@@ -73,18 +74,22 @@ func TestRetriesArePaced(t *testing.T) {
 // promotion it does not: that it has to follow anew shows nothing of the copies before.
 func TestCopiesArePacedInAPromotion(t *testing.T) {
 	t.Parallel()
-	var p pacing
+	p := newPacing()
 	c := threeMembers()
+	copies := func(move move) (copied bool) {
+		p.move(c.moved("db-1", move), move, c.now, func() *statemachine.Outcome { copied = true; return nil })
+		return copied
+	}
 	for range 5 {
-		for !p.again(c.moved("db-1", joinAgain), c.now, true) {
+		for !copies(joinAgain) {
 			c.now = c.now.Add(time.Second)
 		}
 	}
-	if waited := c.now.Sub(threeMembers().now); waited < 70*time.Second || p.again(c.moved("db-1", copyAfresh), c.now, true) {
+	if waited := c.now.Sub(threeMembers().now); waited < 70*time.Second || copies(copyAfresh) {
 		t.Errorf("five copies in one promotion waited for %s, and the sixth for nothing", waited)
 	}
 	c.record.Promotion.Number++
-	if !p.again(c.moved("db-1", joinAgain), c.now, true) {
+	if !copies(joinAgain) {
 		t.Error("in the next promotion, the member waits for the copies before")
 	}
 }

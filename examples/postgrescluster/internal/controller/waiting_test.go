@@ -195,17 +195,16 @@ func TestRejectedPod(t *testing.T) {
 // A member that does not stay up is replaced less and less often.
 func TestReplacementsArePaced(t *testing.T) {
 	t.Parallel()
-	var p pacing
-	now := metav1.Now()
+	p, now := &newPacing().replacements, metav1.Now()
 	var delays []string
 	for range 8 {
-		delays = append(delays, fmt.Sprint(p.replacementDelay("db-0").Seconds()))
-		p.put("db-0", fails(ReasonMemberEnded, nil, "It ended."), now.Time)
+		delays = append(delays, fmt.Sprint(p.Delay("db-0").Seconds()))
+		p.Note("db-0", now.Time, fails(ReasonMemberEnded, nil, "It ended."))
 	}
 	if got := strings.Join(delays, " "); got != "0 5 10 20 40 80 160 300" {
 		t.Errorf("the delays are %s", got)
 	}
-	if p.put("db-0", nil, now.Time); p.replacementDelay("db-0") != 0 {
+	if p.Note("db-0", now.Time, nil); p.Delay("db-0") != 0 {
 		t.Error("a member that stayed up is still paced")
 	}
 }

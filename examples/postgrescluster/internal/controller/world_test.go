@@ -71,7 +71,10 @@ func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *wo
 }
 
 func (w *world) newReconciler() *Reconciler {
-	return &Reconciler{Reader: admin, Live: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
+	return &Reconciler{
+		Reader: admin, Live: admin, Apply: apply.New(admin, w.seam), Seam: w.seam,
+		Events: w.events, Image: "registry.example/member:1", Clock: w.clock, pacing: newPacing(),
+	}
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
