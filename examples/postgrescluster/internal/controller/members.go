@@ -25,7 +25,7 @@ func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachin
 	objects.Try(c.attempt("services", ""), func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) })
 	objects.Try(c.attempt("budget", ""), func() *statemachine.Outcome { return r.ensureBudget(ctx, c) })
 	objects.Try(c.attempt("secret", ""), func() *statemachine.Outcome { return r.ensureSecret(ctx, c) })
-	objects.Try(c.attempt("records", ""), func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
+	objects.Try(c.attempt("records", ""), func() *statemachine.Outcome { return r.keepRecords(ctx, c) })
 	members := statemachine.Upkeep{Attempts: &r.pacing.retries, Now: c.now}
 	if c.record.SystemIdentifier != "" && c.password != "" {
 		members.Try(c.attempt("slots", c.record.Primary), func() *statemachine.Outcome { return r.ensureSlots(ctx, c) })

@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	c.pass.Key = c.key()
 	result, err := c.pass.Walk(ctx, c, nil)
 	if err == nil { // what fails here is reported with the next look at the members
-		_ = r.pacing.retries.Try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) })
+		_ = r.pacing.retries.Try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.keepRecords(ctx, c) })
 	}
 	if apply.IsGone(err) || apply.IsStale(err) { // an event follows
 		return ctrl.Result{}, nil

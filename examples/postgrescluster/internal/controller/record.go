@@ -89,8 +89,18 @@ func allMembers(cluster string) []string {
 	return names
 }
 
+// keepRecords is ensureRecords in each reconcile. A claim that has changed since it was read is left to
+// the next one.
+func (r *Reconciler) keepRecords(ctx context.Context, c *cluster) *statemachine.Outcome {
+	if o := r.ensureRecords(ctx, c); o == nil || !apply.IsStale(o.Err) {
+		return o
+	}
+	return nil
+}
+
 // ensureRecords has all claims record what the persisted status has. While claims are being taken
 // over, they know better than the status; while a backup is restored, nobody acknowledges anything.
+// A claim that has changed since it was read may have a later record, of the next operator.
 func (r *Reconciler) ensureRecords(ctx context.Context, c *cluster) *statemachine.Outcome {
 	status := &v1.PostgresClusterStatus{}
 	if err := c.pass.Status.Last(status); err != nil {
@@ -108,8 +118,12 @@ func (r *Reconciler) ensureRecords(ctx context.Context, c *cluster) *statemachin
 		if !c.owns(claim) || claim.Annotations[annotationRecord] == string(data) {
 			continue
 		}
-		record := corev1ac.PersistentVolumeClaim(name, claim.Namespace).WithUID(claim.UID).WithAnnotations(map[string]string{annotationRecord: string(data)})
-		if o := r.applyObject(ctx, ownerRecord, claim.Namespace+"/"+name, "record on the claim", record); o != nil && !apply.IsGone(o.Err) {
+		record := corev1ac.PersistentVolumeClaim(name, claim.Namespace).WithUID(claim.UID).WithResourceVersion(claim.ResourceVersion).
+			WithAnnotations(map[string]string{annotationRecord: string(data)})
+		switch o := r.applyObject(ctx, ownerRecord, claim.Namespace+"/"+name, "record on the claim", record); {
+		case o == nil:
+			claim.ResourceVersion = *record.ResourceVersion
+		case !apply.IsGone(o.Err):
 			return o
 		}
 		if claim.Annotations == nil {
