@@ -186,7 +186,8 @@ func (c *cluster) primaryBehind() *statemachine.Outcome {
 	return nil
 }
 
-// recordOutdated is that the members show that the record is older than what they have.
+// recordOutdated returns the outcome where members have what the record does not know, which is then
+// older than the data; nil if it is not.
 func (c *cluster) recordOutdated() *statemachine.Outcome {
 	const mend = "Restore the annotation " + annotationRecord + " of the claims as it was last."
 	for _, name := range slices.Sorted(maps.Keys(c.servers)) {

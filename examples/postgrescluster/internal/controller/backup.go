@@ -63,7 +63,7 @@ func (c *cluster) wantedCronJob() *batchv1ac.CronJobApplyConfiguration {
 	return job.WithAnnotations(digested(job))
 }
 
-// memberPod is the spec of a pod that runs the program member.
+// memberPod returns the spec of a pod that runs the program member.
 func (c *cluster) memberPod(verb member.Verb, env ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	return corev1ac.PodSpec().
 		WithRestartPolicy(corev1.RestartPolicyNever).

@@ -179,7 +179,7 @@ func (c *cluster) observe(ctx context.Context) {
 	}
 }
 
-// address is the one at which a member is reached, by its Service; empty if it has none.
+// address returns where a member is reached, by its Service; empty if it has none.
 func (c *cluster) address(name string) string {
 	if s := c.services[name]; s != nil && c.owns(s) {
 		return s.Spec.ClusterIP
@@ -195,28 +195,28 @@ func (c *cluster) owns(object client.Object) bool {
 	return metav1.IsControlledBy(object, c.object)
 }
 
-// voters are all whose acknowledgment may count.
+// voters returns all members whose acknowledgment may count.
 func (c *cluster) voters() []string {
 	all := slices.Concat(c.record.Voters, c.record.NextVoters)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// members are those that are wanted, and those that still count.
+// members returns those that are wanted, and those that still count.
 func (c *cluster) members() []string {
 	all := slices.Concat(c.wanted(), c.voters())
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// wanted are the members of a cluster of the size that is wanted. Who has the most of the
-// primary's log stays; once next voters are announced, it is them.
+// wanted returns the members of a cluster of the size that is wanted. Those with the most of the
+// primary's log stay; once next voters are announced, these do.
 func (c *cluster) wanted() []string {
 	preferred := slices.Concat(c.byPosition(c.record.NextVoters), c.byPosition(c.record.Voters))
 	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, preferred)
 }
 
-// primary is the primary's server if it is well; nil if not.
+// primary returns the primary's server if it is well; nil if not.
 func (c *cluster) primary() *server {
 	s := c.servers[c.record.Primary]
 	if c.record.Announced != nil || c.record.Promotion == nil || s == nil || s.InRecovery || s.promotion() != c.record.Promotion.Number {
@@ -225,7 +225,7 @@ func (c *cluster) primary() *server {
 	return s
 }
 
-// streaming are the members in replication, the primary too.
+// streaming returns the members in replication, with the primary; none without one.
 func (c *cluster) streaming() []string {
 	p := c.primary()
 	if p == nil {

@@ -65,7 +65,7 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	return done
 }
 
-// extra are the pods and Services of members that are not wanted and do not acknowledge
+// extra returns the pods and Services of members that are not wanted and do not acknowledge
 // commits any more. Their claims stay: they are members again when the cluster grows.
 func (c *cluster) extra() []client.Object {
 	var objects []client.Object

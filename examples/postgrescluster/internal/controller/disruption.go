@@ -37,8 +37,8 @@ func (c *cluster) budgeted() bool {
 	return err == nil && apply.Stands(owned, c.wantedBudget())
 }
 
-// wantedBudget is about all members. How many there are to be, the API server knows by the scale
-// subresource.
+// wantedBudget returns the PodDisruptionBudget of all members. The API server knows by the scale
+// subresource how many there are to be.
 func (c *cluster) wantedBudget() *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	budget := policyv1ac.PodDisruptionBudget(c.object.Name, c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).

@@ -164,7 +164,7 @@ func (c *cluster) moved(name string, move move) string {
 	return c.attempt(fmt.Sprintf("move %d to promotion %d", move, c.record.Promotion.Number), name)
 }
 
-// verb is what a member that is started now does.
+// verb returns what a member that is started now does.
 func (c *cluster) verb(name string) member.Verb {
 	switch {
 	case c.record.SystemIdentifier == "":

@@ -22,7 +22,7 @@ func (c *cluster) owner() *metav1ac.OwnerReferenceApplyConfiguration {
 		WithName(c.object.Name).WithUID(c.object.UID).WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// wantedSecret is the Secret with this password, where nobody else made one. It stays as long as the
+// wantedSecret returns the Secret with this password, where nobody else made one. It stays as long as the
 // claims: without the password, nobody gets at their data.
 func (c *cluster) wantedSecret(password string) *corev1ac.SecretApplyConfiguration {
 	secret := corev1ac.Secret(secretName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).
@@ -33,7 +33,7 @@ func (c *cluster) wantedSecret(password string) *corev1ac.SecretApplyConfigurati
 	return secret
 }
 
-// wantedService is the Service of this name: of a member, -rw or -ro.
+// wantedService returns the Service of this name: of a member, -rw or -ro.
 func (c *cluster) wantedService(name string, selector map[string]string, evenNotReady bool) *corev1ac.ServiceApplyConfiguration {
 	service := corev1ac.Service(name, c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
 		WithSpec(corev1ac.ServiceSpec().WithSelector(labelsOf(c.object.Name)).WithSelector(selector).
@@ -45,7 +45,7 @@ func (c *cluster) wantedService(name string, selector map[string]string, evenNot
 	return service.WithAnnotations(digested(service))
 }
 
-// wantedClaim is that of a member.
+// wantedClaim returns the claim of a member.
 func (c *cluster) wantedClaim(name string) *corev1ac.PersistentVolumeClaimApplyConfiguration {
 	storage := c.object.Spec.Storage
 	claim := corev1ac.PersistentVolumeClaim(name, c.object.Namespace).
@@ -67,7 +67,7 @@ const volumePath = "/var/lib/postgresql"
 // userID is that of PostgreSQL in the image.
 const userID = 999
 
-// wantedPod is that of a member, which starts as a standby. It is never restarted in place:
+// wantedPod returns the pod of a member, which starts as a standby. It is never restarted in place:
 // what it is to do when it starts again is for the operator to say.
 func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{

@@ -93,7 +93,7 @@ const (
 	ReasonServicesChanged = "ServicesChanged"
 )
 
-// kindOf says what ends each reason. What PostgreSQL does no event announces: it is looked
+// kindOf returns what ends each reason. What PostgreSQL does no event announces: it is looked
 // at every now and then.
 func kindOf(reason string) statemachine.Kind {
 	switch reason {
@@ -121,7 +121,7 @@ var vocabulary = statemachine.Vocabulary{
 	},
 }
 
-// fails is the outcome of a reason of the plan.
+// fails returns the outcome of a reason of the plan.
 func fails(reason string, err error, format string, args ...any) *statemachine.Outcome {
 	return vocabulary.Outcome(reason, fmt.Sprintf(format, args...), err)
 }

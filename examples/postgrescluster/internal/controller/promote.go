@@ -89,7 +89,7 @@ func (c *cluster) promotable(name string) bool {
 	return p == nil || s.promotion() == p.Number || s.promotion() == p.From
 }
 
-// lineage is the number of the promotion that a standby has the log of; 0 if of none that others
+// lineage returns the number of the promotion that a standby has the log of; 0 if of none that others
 // could share. Its slot says which one it follows, and its timeline whether it received anything
 // of that: up to there it has what members of the promotion before have, or less.
 func (c *cluster) lineage(name string) int64 {
@@ -106,7 +106,7 @@ func (c *cluster) lineage(name string) int64 {
 	return 0
 }
 
-// target is who is to be promoted.
+// target returns the member to promote, with the promotion.
 func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 	if c.prepared() {
 		return c.record.Announced, nil
@@ -135,7 +135,7 @@ func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 	return announced, nil
 }
 
-// failoverTarget is the standby to promote in place of a lost primary.
+// failoverTarget returns the standby to promote in place of a lost primary.
 func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	lost := c.primaryLost()
 	if c.primaryBusy() {
@@ -171,7 +171,7 @@ func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	return best, nil
 }
 
-// reachableStandbys are the voters that answer as standbys, except the primary.
+// reachableStandbys returns the voters that answer as standbys, except the primary.
 func (c *cluster) reachableStandbys() []string {
 	return slices.DeleteFunc(standbysOf(c.voters(), c.record.Primary), func(name string) bool {
 		return c.servers[name] == nil || !c.servers[name].InRecovery

@@ -36,7 +36,7 @@ func recordOf(s *v1.PostgresClusterStatus) claimRecord {
 	return claimRecord{s.Revision, s.SystemIdentifier, s.Primary, s.Promotion, s.Promotions, s.Announced, s.Voters, s.NextVoters}
 }
 
-// nextRevision is that of a status that follows another one.
+// nextRevision returns the revision of a status that follows another one.
 func nextRevision(last, next *v1.PostgresClusterStatus) int64 {
 	a, b := recordOf(last), recordOf(next)
 	revision := max(a.Revision, b.Revision)
@@ -46,7 +46,7 @@ func nextRevision(last, next *v1.PostgresClusterStatus) int64 {
 	return revision + 1
 }
 
-// names are the members that may have acknowledged a commit, or written one.
+// names returns the members that may have acknowledged a commit, or written one.
 func (r *claimRecord) names() []string {
 	names := slices.Concat(r.Voters, r.NextVoters)
 	if r.Primary != "" {
@@ -59,7 +59,7 @@ func (r *claimRecord) names() []string {
 	return slices.Compact(names)
 }
 
-// recorded is the record on a claim; nil if there is none.
+// recorded returns the record on a claim; nil if there is none.
 func (c *cluster) recorded(claim *corev1.PersistentVolumeClaim) (*claimRecord, error) {
 	text, ok := claim.Annotations[annotationRecord]
 	if !ok {
@@ -80,7 +80,7 @@ func (c *cluster) recorded(claim *corev1.PersistentVolumeClaim) (*claimRecord, e
 	return record, nil
 }
 
-// allMembers are the names of all members that there may be.
+// allMembers returns the names of all members that there may be.
 func allMembers(cluster string) []string {
 	var names []string
 	for ordinal := range maxMembers {
@@ -89,8 +89,8 @@ func allMembers(cluster string) []string {
 	return names
 }
 
-// keepRecords is ensureRecords in each reconcile. A claim that has changed since it was read is left to
-// the next one.
+// keepRecords ensures the records in each reconcile. A claim that has changed since it was read is left
+// to the next one.
 func (r *Reconciler) keepRecords(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if o := r.ensureRecords(ctx, c); o == nil || !apply.IsStale(o.Err) {
 		return o

@@ -8,7 +8,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// lost says what no longer holds of the phase that the record has; nil if all does.
+// lost returns what no longer holds of the phase that the record has; nil if all does.
 func (c *cluster) lost() *statemachine.Cause {
 	return statemachine.Lost(
 		statemachine.Check{Back: loseData, Lost: c.dataGone},
@@ -20,7 +20,7 @@ func (c *cluster) lost() *statemachine.Cause {
 		statemachine.Check{Back: loseMember, Lost: c.outdated})
 }
 
-// dataGone is that no member has data, of a cluster that had.
+// dataGone returns the outcome where no member has data, of a cluster that had; nil if one has.
 func (c *cluster) dataGone() *statemachine.Outcome {
 	if c.record.SystemIdentifier == "" || len(c.servers) > 0 {
 		return nil
@@ -35,7 +35,7 @@ func (c *cluster) dataGone() *statemachine.Outcome {
 	return fails(ReasonDataGone, nil, "No claim has the data of this cluster, and initdb does not run twice. Restore the claim of a member and delete its pod, name a claim with a base backup in spec.backup, or create another PostgresCluster.")
 }
 
-// primaryLost is that no member is the primary.
+// primaryLost returns why no member is the primary; nil if one is.
 func (c *cluster) primaryLost() *statemachine.Outcome {
 	if c.primary() != nil {
 		return nil
@@ -64,7 +64,8 @@ func (c *cluster) primaryBusy() bool {
 	return c.record.PrimaryLostTime == nil && c.record.Announced == nil && refused != nil && refused.Code == tooManyConnections
 }
 
-// quorumMissing is that commits wait for standbys, or do not wait for those that they should.
+// quorumMissing returns why commits wait for standbys, or do not wait for those that they should; nil
+// if neither is so.
 func (c *cluster) quorumMissing() *statemachine.Outcome {
 	p, primary := c.primary(), c.record.Primary
 	if p == nil {
@@ -86,7 +87,7 @@ func (c *cluster) quorumMissing() *statemachine.Outcome {
 	return nil
 }
 
-// effectiveVoters are the voters that the primary is to go by.
+// effectiveVoters returns the voters that the primary is to go by.
 func (c *cluster) effectiveVoters() []string {
 	if len(c.record.NextVoters) > 0 {
 		return c.record.NextVoters
@@ -94,7 +95,7 @@ func (c *cluster) effectiveVoters() []string {
 	return c.record.Voters
 }
 
-// incomplete is that members are missing, or that there are too many.
+// incomplete returns which members are missing or too many; nil if none are.
 func (c *cluster) incomplete() *statemachine.Outcome {
 	wanted, streaming := c.wanted(), c.streaming()
 	for _, name := range wanted {

@@ -86,7 +86,8 @@ func (c *cluster) restoreFailed() bool {
 	return pod != nil && pod.Spec.Containers[0].Args[0] == string(member.Restore)
 }
 
-// prerequisites are what a person is to provide, or to leave alone.
+// prerequisites returns what a person is to provide or to remove; nil if nothing. It creates the
+// Secret where there is none.
 func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if version := c.object.Spec.Version; version != majorVersion && !strings.HasPrefix(version, majorVersion+".") {
 		return fails(ReasonVersionUnavailable, nil, "spec.version is %s; only PostgreSQL %s is available. Create a PostgresCluster with spec.version %q.", version, majorVersion, majorVersion)
@@ -103,7 +104,8 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 	return c.credentialsMissing()
 }
 
-// credentialsMissing is that the operator cannot ask the members.
+// credentialsMissing returns the outcome where the operator has no password for the members; nil if
+// it has one.
 func (c *cluster) credentialsMissing() *statemachine.Outcome {
 	if c.password != "" {
 		return nil

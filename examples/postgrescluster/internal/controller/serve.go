@@ -60,7 +60,7 @@ func (r *Reconciler) ensureRole(ctx context.Context, c *cluster, name string) *s
 	return nil
 }
 
-// role is that of a member. One that diverged serves no reads, also while there is no primary to
+// role returns that of a member. One that diverged serves no reads, also while there is no primary to
 // compare it with.
 func (c *cluster) role(name string) string {
 	switch {
@@ -72,12 +72,12 @@ func (c *cluster) role(name string) string {
 	return roleReplica
 }
 
-// clientService is the Service that leads clients to the members of a role.
+// clientService returns the Service that leads clients to the members of a role.
 func (c *cluster) clientService(role string) *corev1ac.ServiceApplyConfiguration {
 	return c.wantedService(c.object.Name+servicesByRole[role], map[string]string{labelRole: role}, false)
 }
 
-// memberService is a member's own Service.
+// memberService returns a member's own Service.
 func (c *cluster) memberService(name string) *corev1ac.ServiceApplyConfiguration {
 	return c.wantedService(name, map[string]string{labelMember: name}, true)
 }
@@ -106,7 +106,7 @@ func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *core
 	return r.applyObject(ctx, owner, c.object.Namespace+"/"+*wanted.Name, "Service", wanted)
 }
 
-// servicesChanged is that clients are not led to where they should be.
+// servicesChanged returns why clients are not led to where they should be; nil if they are.
 func (c *cluster) servicesChanged() *statemachine.Outcome {
 	for role, suffix := range servicesByRole {
 		if !c.stands(c.clientService(role)) {

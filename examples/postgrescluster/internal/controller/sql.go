@@ -55,7 +55,7 @@ type server struct {
 	BackupTime string
 }
 
-// promotion is the number of the promotion that it follows, or was promoted by.
+// promotion returns the number of the promotion that it follows, or was promoted by.
 func (s *server) promotion() int64 { return member.PromotionOf(s.Slot) }
 
 // observation is the query, but for the name of the history file.
@@ -125,7 +125,7 @@ func observeOn(ctx context.Context, conn *pgx.Conn, number int32) (*server, erro
 // tooManyConnections is what a server says that has no connection left.
 const tooManyConnections = "53300"
 
-// refusal is what a server that runs says against being asked; nil if it only starts, or
+// refusal returns what a server that runs says against being asked; nil if it only starts, or
 // does not answer at all.
 func refusal(err error) *pgconn.PgError {
 	const cannotConnectNow = "57P03"
@@ -191,7 +191,7 @@ func (r *Reconciler) execute(ctx context.Context, c *cluster, name string, state
 
 func literal(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }
 
-// set is an ALTER SYSTEM; reload makes it count.
+// set returns an ALTER SYSTEM; reload makes it count.
 func set(name, value string) statement {
 	return statement{"set " + name, fmt.Sprintf("ALTER SYSTEM SET %s = %s", name, literal(value))}
 }
@@ -203,7 +203,7 @@ var reload = statement{"reload", "SELECT pg_reload_conf()"}
 // synchronous_standby_names of a backend says (syncrep.c, SyncRepUpdateSyncStandbysDefined).
 var checkpoint = statement{"checkpoint", "CHECKPOINT"}
 
-// ensure is a statement that fails where one of the rows of a query is false: functions such
+// ensure returns a statement that fails where one of the rows of a query is false: functions such
 // as pg_promote and pg_terminate_backend return that when their time is over.
 func ensure(what, query, otherwise string) statement {
 	return statement{what, fmt.Sprintf("DO $$ BEGIN IF EXISTS (SELECT FROM (%s) t(ok) WHERE NOT ok) THEN RAISE EXCEPTION %s; END IF; END $$", query, literal(otherwise))}

@@ -13,7 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// outdated is that a claim, a member's own Service, a pod or the CronJob is not as the spec has it.
+// outdated returns which claim, Service of a member, pod or CronJob is not as the spec has it; nil if
+// all are.
 func (c *cluster) outdated() *statemachine.Outcome {
 	if names := c.changedClaims(); len(names) > 0 {
 		return fails(ReasonClaimsChanged, nil, "The claim %s differs from spec.storage; updating.", names[0])
@@ -34,7 +35,7 @@ func updating(name string) *statemachine.Outcome {
 	return fails(ReasonUpdating, nil, "The spec of the pod %s changed; replacing it. Members are replaced one at a time, the primary last.", name)
 }
 
-// changedClaims are the names of the claims that are not as they are wanted, those of
+// changedClaims returns the names of the claims that are not as they are wanted, those of
 // former members too: whether they outlive the PostgresCluster is for its spec to say.
 func (c *cluster) changedClaims() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.claims)), func(name string) bool {
@@ -55,7 +56,7 @@ func (r *Reconciler) ensureClaims(ctx context.Context, c *cluster) *statemachine
 	return nil
 }
 
-// changedServices are the names of the members whose own Service is not as it is wanted.
+// changedServices returns the names of the members whose own Service is not as it is wanted.
 func (c *cluster) changedServices() []string {
 	return slices.DeleteFunc(c.members(), func(name string) bool {
 		s := c.services[name]
@@ -74,7 +75,7 @@ func (r *Reconciler) ensureMemberServices(ctx context.Context, c *cluster) *stat
 	return nil
 }
 
-// outdatedMember is the next member whose pod is to be replaced, the primary last; empty
+// outdatedMember returns the next member whose pod is to be replaced, the primary last; empty
 // if there is none.
 func (c *cluster) outdatedMember() string {
 	for _, name := range append(standbysOf(c.wanted(), c.record.Primary), c.record.Primary) {

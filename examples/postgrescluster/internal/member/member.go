@@ -109,7 +109,7 @@ func (c Config) create(keep bool, fill func(dir string) error) error {
 	return os.Rename(fresh, c.data())
 }
 
-// kept is where data is put aside that diverged.
+// kept returns where data is put aside that diverged.
 func (c Config) kept() string { return c.data() + ".diverged" }
 
 // private makes a data directory its owner's alone, if it is there: PostgreSQL does not start
@@ -121,5 +121,5 @@ func private(dir string) error {
 	return nil
 }
 
-// quote is a value of a configuration file.
+// quote returns a value as a configuration file has it.
 func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }
