@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
@@ -30,7 +29,7 @@ func TestLaterRecordStays(t *testing.T) {
 	}
 	w.until("the record of another voter", func(*v1.PostgresClusterStatus) bool { return recorded })
 	claim := &corev1.PersistentVolumeClaim{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, claim))
+	w.load(name, claim)
 	record, err := (&cluster{object: w.object}).recorded(claim)
 	w.must(err)
 	if record.Revision != later {

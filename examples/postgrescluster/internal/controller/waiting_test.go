@@ -61,13 +61,13 @@ func TestMemberDoesNotStart(t *testing.T) {
 			w.until("a pod", func(*v1.PostgresClusterStatus) bool { return w.uid("db-0") != "" })
 			if test.bound {
 				claim := &corev1.PersistentVolumeClaim{}
-				w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, claim))
+				w.load("db-0", claim)
 				w.kubelet.bind(t.Context(), claim)
 			}
 			message := ""
 			for _, status := range test.statuses {
 				pod := &corev1.Pod{}
-				w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, pod))
+				w.load("db-0", pod)
 				pod.Status = status
 				w.must(admin.Status().Update(t.Context(), pod))
 				w.is("Planned", test.reason)
@@ -175,12 +175,7 @@ func TestRejectedPod(t *testing.T) {
 	for range 30 {
 		w.reconcile()
 	}
-	tries := 0
-	for _, what := range w.did {
-		if strings.HasPrefix(what, "apply") && strings.HasSuffix(what, "on db-0") {
-			tries++
-		}
-	}
+	tries := w.count(func(what string) bool { return strings.HasPrefix(what, "apply") && strings.HasSuffix(what, "on db-0") })
 	if tries < 2 || tries > 20 {
 		t.Errorf("in half a minute and a failover the pod was tried %d times", tries)
 	}
