@@ -4,7 +4,6 @@ import (
 	"context"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -12,11 +11,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
-
-// backupsPath is where the claim of the backups is mounted.
-const backupsPath = "/var/lib/postgresql-backups"
-
-func backupName(cluster string) string { return cluster + "-backup" }
 
 // ensureBackups sees to it that base backups are made, if they are wanted.
 func (r *Reconciler) ensureBackups(ctx context.Context, c *cluster) *statemachine.Outcome {
@@ -61,31 +55,4 @@ func (c *cluster) wantedCronJob() *batchv1ac.CronJobApplyConfiguration {
 			WithJobTemplate(batchv1ac.JobTemplateSpec().WithSpec(batchv1ac.JobSpec().WithBackoffLimit(2).
 				WithTemplate(corev1ac.PodTemplateSpec().WithLabels(labels).WithSpec(pod)))))
 	return job.WithAnnotations(digested(job))
-}
-
-// memberPod returns the spec of a pod that runs the program member.
-func (c *cluster) memberPod(verb member.Verb, env ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
-	return corev1ac.PodSpec().
-		WithRestartPolicy(corev1.RestartPolicyNever).
-		WithAutomountServiceAccountToken(false).
-		WithSecurityContext(corev1ac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(userID).WithRunAsGroup(userID).WithFSGroup(userID).
-			// Not each time, file by file.
-			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
-			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
-		WithContainers(corev1ac.Container().WithName("postgres").WithImage(c.image).WithCommand("/member").WithArgs(string(verb)).
-			WithEnv(
-				corev1ac.EnvVar().WithName(member.EnvPassword).WithValueFrom(corev1ac.EnvVarSource().
-					WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secretName(c.object.Name)).WithKey(passwordKey))),
-				corev1ac.EnvVar().WithName(member.EnvBinaries).WithValue("/usr/lib/postgresql/"+majorVersion+"/bin"),
-				corev1ac.EnvVar().WithName(member.EnvSystemIdentifier).WithValue(c.record.SystemIdentifier)).
-			WithEnv(env...).
-			WithSecurityContext(corev1ac.SecurityContext().WithAllowPrivilegeEscalation(false).
-				WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))))
-}
-
-// mount gives the container of a memberPod a claim.
-func (c *cluster) mount(pod *corev1ac.PodSpecApplyConfiguration, name, claim, path string) {
-	pod.WithVolumes(corev1ac.Volume().WithName(name).
-		WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(claim)))
-	pod.Containers[0].WithVolumeMounts(corev1ac.VolumeMount().WithName(name).WithMountPath(path))
 }

@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -175,26 +171,4 @@ func (c *cluster) verb(name string) member.Verb {
 		return member.Join
 	}
 	return member.Run
-}
-
-// applyObject applies an object; nil on success.
-func (r *Reconciler) applyObject(ctx context.Context, owner client.FieldOwner, name, what string, object runtime.ApplyConfiguration) *statemachine.Outcome {
-	err := r.Apply.Object(ctx, owner, name, object)
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsInvalid(err) && !apply.IsGone(err) || apierrors.IsForbidden(err):
-		return fails(ReasonObjectRefused, err, "The API server rejected the %s %s: %v", what, name, err)
-	}
-	return fails(ReasonAPIError, err, "The %s %s could not be applied; see status.attempt.lastError.", what, name)
-}
-
-func (r *Reconciler) remove(ctx context.Context, object client.Object) *statemachine.Outcome {
-	if !object.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
-	if err := r.Apply.Delete(ctx, object); err != nil {
-		return fails(ReasonAPIError, err, "%s could not be deleted; see status.attempt.lastError.", apply.Name(object))
-	}
-	return nil
 }

@@ -1,8 +1,6 @@
 package controller
 
-import (
-	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
-)
+import "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 
 // whyMissing returns why too few of these members answer: the reason and the message of the one that
 // a person can help, since the others wait for nothing but time; of several, of the one whose reason

@@ -6,10 +6,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// The longest times until what failed is tried again, and until a member that ended young is
-// replaced.
+// The longest time until what failed is tried again, and the times until a member that ended young is
+// replaced: at first, and at most.
 const (
 	maxRetryDelay       = time.Minute
+	replaceDelay        = 5 * time.Second
 	maxReplacementDelay = 5 * time.Minute
 )
 

@@ -28,6 +28,7 @@ const (
 
 // plan leads a PostgresCluster to a primary whose commits its standbys acknowledge.
 var plan = statemachine.MustPlan(Planned,
+
 	[]statemachine.Stage{
 		{Phase: Seeded, Transition: "Seed"}, {Phase: Promoted, Transition: "Promote"}, {Phase: Synchronous, Transition: "Synchronize"},
 		{Phase: Serving, Transition: "Serve"}, {Phase: Complete, Transition: "Complete"},
@@ -125,3 +126,5 @@ var vocabulary = statemachine.Vocabulary{
 func fails(reason string, err error, format string, args ...any) *statemachine.Outcome {
 	return vocabulary.Outcome(reason, fmt.Sprintf(format, args...), err)
 }
+
+var done = statemachine.Outcome{Kind: statemachine.Done}

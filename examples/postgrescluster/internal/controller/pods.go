@@ -11,11 +11,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 )
 
-// running reports whether a pod's container runs.
-func running(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
-}
-
 // ended returns how a pod's container ended; nil if it has not.
 func ended(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	if pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
@@ -42,12 +37,12 @@ func reasonEnded(pod *corev1.Pod) (reason, message string) {
 	return reason, message
 }
 
-// The times after which a member that ended is replaced: at once if it lived, so that one
-// that was killed is soon back, and later if it did not, each time it did not.
+// A member that ended is replaced at once if it lived for minUptime, so that one that was killed is
+// soon back, and after replaceDelay or longer if it did not: after mendDelay where it does not come back
+// unless a person helps it.
 const (
-	minUptime    = time.Minute
-	replaceDelay = 5 * time.Second
-	mendDelay    = time.Minute
+	minUptime = time.Minute
+	mendDelay = time.Minute
 )
 
 // endedYoung reports whether a container lived for less than minUptime, as PostgreSQL: what failed to

@@ -151,3 +151,13 @@ func (r *Reconciler) recordVoters(ctx context.Context, c *cluster) *statemachine
 	}
 	return nil
 }
+
+// adoptable reports whether a claim that is not this cluster's is about to be taken over.
+func (c *cluster) adoptable(claim *corev1.PersistentVolumeClaim) bool {
+	if !c.record.Adopting || c.object.Spec.Adopt != v1.Claims || claim.Labels[labelMember] != claim.Name {
+		return false
+	}
+	record, err := c.recorded(claim)
+	recalled := recordOf(c.record)
+	return err == nil && (record != nil || slices.Contains(recalled.names(), claim.Name))
+}

@@ -12,11 +12,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// majorVersion is that of PostgreSQL in the image.
-const majorVersion = "15"
-
-var done = statemachine.Outcome{Kind: statemachine.Done}
-
 // seed brings Seeded about: a member has the data of the cluster. initdb runs as long as
 // no system identifier stands in the record, and never again.
 // The data is not this operator's to take away.
@@ -102,13 +97,4 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 		return fails(ReasonMemberStarting, nil, "The Secret %s was created.", secretName(c.object.Name))
 	}
 	return c.credentialsMissing()
-}
-
-// credentialsMissing returns the outcome where the operator has no password for the members; nil if
-// it has one.
-func (c *cluster) credentialsMissing() *statemachine.Outcome {
-	if c.password != "" {
-		return nil
-	}
-	return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
 }

@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 
@@ -84,22 +82,4 @@ func (c *cluster) outdatedMember() string {
 		}
 	}
 	return ""
-}
-
-// annotationStatement has the digest of what this operator stated of an object.
-const annotationStatement = "lukeb0nd.com/statement"
-
-func digested(stated any) map[string]string {
-	return map[string]string{annotationStatement: apply.Digest(stated)}
-}
-
-// annotationTemplate has the template that a member's pod was made from.
-const annotationTemplate = "lukeb0nd.com/template"
-
-// template identifies what the spec says of the members' pods. It is compared, not the pod:
-// admission may have changed that, such as the registry of its image.
-func (c *cluster) template() string {
-	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%s %t %v", c.image, c.object.Spec.AntiAffinity, c.object.Spec.NodeSelector) // fmt sorts maps
-	return fmt.Sprintf("%x", sum.Sum64())
 }

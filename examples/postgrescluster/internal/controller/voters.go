@@ -86,5 +86,3 @@ func nextVoters(voters, wanted, keepingUp []string) []string {
 	}
 	return slices.DeleteFunc(voters, func(name string) bool { return name == leaves })
 }
-
-func memberName(cluster string, ordinal int) string { return fmt.Sprintf("%s-%d", cluster, ordinal) }
