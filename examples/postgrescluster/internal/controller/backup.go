@@ -8,7 +8,6 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -17,16 +16,10 @@ func (r *Reconciler) ensureBackups(ctx context.Context, c *cluster) *statemachin
 	switch {
 	case c.backedUp():
 		return nil
-	case c.cronJob != nil && !c.owns(c.cronJob):
-		return c.nameTaken(c.cronJob)
 	case c.object.Spec.Backup == nil:
 		return r.remove(ctx, c.cronJob)
 	}
-	wanted := c.wantedCronJob()
-	if c.cronJob != nil {
-		wanted.WithUID(c.cronJob.UID)
-	}
-	return r.applyObject(ctx, owner, c.object.Namespace+"/"+backupName(c.object.Name), "CronJob", wanted)
+	return ensureOwned(ctx, r, c, c.cronJob, c.wantedCronJob())
 }
 
 // backedUp reports whether the CronJob is as it is wanted. Where none is, somebody else may have
@@ -35,11 +28,7 @@ func (c *cluster) backedUp() bool {
 	if c.object.Spec.Backup == nil {
 		return c.cronJob == nil || !c.owns(c.cronJob)
 	}
-	if c.cronJob == nil {
-		return false
-	}
-	owned, err := batchv1ac.ExtractCronJob(c.cronJob, string(owner))
-	return err == nil && apply.Stands(owned, c.wantedCronJob())
+	return c.cronJob != nil && stands(c.cronJob, batchv1ac.ExtractCronJob, c.wantedCronJob())
 }
 
 // wantedCronJob makes a base backup of the member that is the primary.

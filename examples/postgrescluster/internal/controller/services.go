@@ -5,7 +5,6 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -51,25 +50,16 @@ func (c *cluster) memberService(name string) *corev1ac.ServiceApplyConfiguration
 // stands reports whether a Service is as it is wanted.
 func (c *cluster) stands(wanted *corev1ac.ServiceApplyConfiguration) bool {
 	s := c.services[*wanted.Name]
-	if s == nil {
-		return false
-	}
-	owned, err := corev1ac.ExtractService(s, string(owner))
-	return err == nil && apply.Stands(owned, wanted)
+	return s != nil && stands(s, corev1ac.ExtractService, wanted)
 }
 
 // ensureService has a Service be as it is wanted.
 func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *corev1ac.ServiceApplyConfiguration) *statemachine.Outcome {
-	if s := c.services[*wanted.Name]; s != nil {
-		if !c.owns(s) {
-			return c.nameTaken(s)
-		}
-		if c.stands(wanted) {
-			return nil
-		}
-		wanted.WithUID(s.UID)
+	s := c.services[*wanted.Name]
+	if s != nil && c.owns(s) && c.stands(wanted) {
+		return nil
 	}
-	return r.applyObject(ctx, owner, c.object.Namespace+"/"+*wanted.Name, "Service", wanted)
+	return ensureOwned(ctx, r, c, s, wanted)
 }
 
 // servicesChanged returns why clients are not led to where they should be; nil if they are.

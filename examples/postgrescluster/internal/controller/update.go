@@ -7,7 +7,6 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -38,8 +37,7 @@ func updating(name string) *statemachine.Outcome {
 func (c *cluster) changedClaims() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.claims)), func(name string) bool {
 		claim := c.claims[name]
-		owned, err := corev1ac.ExtractPersistentVolumeClaim(claim, string(owner))
-		return !c.owns(claim) || err == nil && apply.Stands(owned, c.wantedClaim(name))
+		return !c.owns(claim) || stands(claim, corev1ac.ExtractPersistentVolumeClaim, c.wantedClaim(name))
 	})
 }
 
