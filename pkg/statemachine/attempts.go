@@ -60,9 +60,6 @@ func (a *Attempts) Note(id string, now time.Time, o *Outcome) {
 	a.items[id] = failures{count: a.items[id].count + 1, last: now, why: o}
 }
 
-// Failures returns the number of failures of an item since its last success.
-func (a *Attempts) Failures(id string) int32 { return a.get(id).count }
-
 // Delay returns the time from the last failure of an item to its next try; 0 if it has
 // not failed since its last success. It has no jitter: the items of an object are tried
 // one after the other, in reconciles that have it.
