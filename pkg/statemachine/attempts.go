@@ -1,6 +1,8 @@
 package statemachine
 
 import (
+	"cmp"
+
 	"maps"
 	"sync"
 	"time"
@@ -10,6 +12,9 @@ import (
 // members of a cluster, and delays the next ones. It is kept in memory: an operator that
 // restarts tries at once. It is safe for concurrent use; the zero Attempts is ready.
 type Attempts struct {
+	// MinDelay is the time until the try after a first failure. It doubles with each
+	// further one. 0 means a second.
+	MinDelay time.Duration
 	// MaxDelay is the maximum time between tries; 0, or more than MaxBackoff, means
 	// MaxBackoff.
 	MaxDelay time.Duration
@@ -31,12 +36,7 @@ type failures struct {
 // counts as a failure, whatever its Kind and RetryAfter are. Tries of one id that are made
 // at the same time all happen.
 func (a *Attempts) Try(id string, now time.Time, do func() *Outcome) *Outcome {
-	f := a.get(id)
-	delay := Backoff(f.count)
-	if a.MaxDelay > 0 {
-		delay = min(delay, a.MaxDelay)
-	}
-	if f.count > 0 && now.Before(f.last.Add(delay)) {
+	if f := a.get(id); now.Before(f.last.Add(a.delay(f.count))) {
 		return f.why
 	}
 	o := do()
@@ -60,8 +60,21 @@ func (a *Attempts) Note(id string, now time.Time, o *Outcome) {
 	a.items[id] = failures{count: a.items[id].count + 1, last: now, why: o}
 }
 
-// Failures returns the number of failures of an item since its last success.
-func (a *Attempts) Failures(id string) int32 { return a.get(id).count }
+// Delay returns the time from the last failure of an item to its next try; 0 if it has
+// not failed since its last success. It has no jitter: the items of an object are tried
+// one after the other, in reconciles that have it.
+func (a *Attempts) Delay(id string) time.Duration { return a.delay(a.get(id).count) }
+
+func (a *Attempts) delay(count int32) time.Duration {
+	if count == 0 {
+		return 0
+	}
+	longest := MaxBackoff
+	if a.MaxDelay > 0 {
+		longest = min(a.MaxDelay, longest)
+	}
+	return min(min(cmp.Or(a.MinDelay, time.Second), longest)<<min(count-1, 20), longest)
+}
 
 func (a *Attempts) get(id string) failures {
 	a.mu.Lock()

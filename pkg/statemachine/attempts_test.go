@@ -1,6 +1,7 @@
 package statemachine
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -22,16 +23,52 @@ func TestAttempts(t *testing.T) {
 		if o := try("keg", nil); o != leaks || tries != count+1 {
 			t.Fatalf("too soon after try %d: %v after %d tries", count+1, o, tries)
 		}
-		now = now.Add(delay/10 + time.Millisecond) // the jitter
+		now = now.Add(time.Millisecond)
 	}
-	if n := a.Failures("keg"); n != 4 {
-		t.Errorf("got %d failures, want 4", n)
+	if delay := a.Delay("keg"); delay != 8*time.Second {
+		t.Errorf("after 4 failures, the delay is %s", delay)
 	}
 	if o := try("other keg", nil); o != nil || tries != 5 {
 		t.Errorf("another item: %v after %d tries", o, tries)
 	}
-	if o := try("keg", nil); o != nil || tries != 6 || a.Failures("keg") != 0 {
-		t.Errorf("the success: %v after %d tries, with %d failures left", o, tries, a.Failures("keg"))
+	if o := try("keg", nil); o != nil || tries != 6 || a.Delay("keg") != 0 {
+		t.Errorf("the success: %v after %d tries, with a delay of %s", o, tries, a.Delay("keg"))
+	}
+}
+
+// The delays double from MinDelay to MaxDelay, and MaxBackoff is the maximum of both.
+func TestAttemptsDelay(t *testing.T) {
+	for name, tc := range map[string]struct {
+		attempts *Attempts
+		delays   string
+		longest  time.Duration
+	}{
+		"by default":                {&Attempts{}, "[0s 1s 2s 4s 8s 16s]", MaxBackoff},
+		"of others":                 {&Attempts{MinDelay: 5 * time.Second, MaxDelay: time.Minute}, "[0s 5s 10s 20s 40s 1m0s]", time.Minute},
+		"a maximum below the first": {&Attempts{MinDelay: time.Minute, MaxDelay: time.Second}, "[0s 1s 1s 1s 1s 1s]", time.Second},
+		"more than MaxBackoff":      {&Attempts{MinDelay: time.Hour, MaxDelay: 2 * time.Hour}, "[0s 10m0s 10m0s 10m0s 10m0s 10m0s]", MaxBackoff},
+		"a first one that is short": {&Attempts{MinDelay: time.Millisecond}, "[0s 1ms 2ms 4ms 8ms 16ms]", MaxBackoff},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := tc.attempts
+			var delays []time.Duration
+			for range 6 {
+				delays = append(delays, a.Delay("keg"))
+				a.Note("keg", noon, leaks)
+			}
+			if got := fmt.Sprint(delays); got != tc.delays {
+				t.Errorf("the delays are %s, want %s", got, tc.delays)
+			}
+			for range 100 {
+				a.Note("keg", noon, leaks)
+			}
+			if got := a.Delay("keg"); got != tc.longest {
+				t.Errorf("after many failures it is %s, want %s", got, tc.longest)
+			}
+			if a.Note("keg", noon, nil); a.Delay("keg") != 0 {
+				t.Error("a success is delayed")
+			}
+		})
 	}
 }
 
@@ -51,11 +88,11 @@ func TestAttemptsAreForgotten(t *testing.T) {
 	var a Attempts
 	a.Note("keg", noon, leaks)
 	a.Note("other keg", noon.Add(2*MaxBackoff), leaks)
-	if a.Failures("keg") != 1 {
+	if a.Delay("keg") != time.Second {
 		t.Error("the failure is forgotten too early")
 	}
 	a.Note("other keg", noon.Add(2*MaxBackoff+time.Second), leaks)
-	if len(a.items) != 1 || a.Failures("keg") != 0 {
+	if len(a.items) != 1 || a.Delay("keg") != 0 {
 		t.Errorf("%d items are left", len(a.items))
 	}
 }

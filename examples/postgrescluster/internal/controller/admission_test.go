@@ -22,18 +22,12 @@ func TestAdmissionChangesCronJob(t *testing.T) {
 	w := newWorld(t, 1, func(c *v1.PostgresCluster) { c.Spec.Backup = &v1.Backup{ClaimName: "backups", Schedule: "@daily"} })
 	w.mirrorsImages()
 	w.completes(1)
-	w.did = nil
-	for range 5 {
-		w.reconcile()
-	}
-	if len(w.did) > 0 {
-		t.Errorf("while nothing differs it does %q", w.did)
-	}
+	w.idles(5, "while nothing differs")
 	w.get().Spec.Backup.Schedule = "@weekly"
 	w.must(admin.Update(t.Context(), w.object))
 	w.completes(1)
 	job := &batchv1.CronJob{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-backup"}, job))
+	w.load("db-backup", job)
 	if image := job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image; job.Spec.Schedule != "@weekly" || image != "mirror.example/member:1" {
 		t.Errorf("the schedule is %s, and the image %s", job.Spec.Schedule, image)
 	}

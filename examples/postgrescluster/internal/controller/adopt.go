@@ -24,9 +24,6 @@ import (
 //  2. none of them has seen a promotion that the record does not know;
 //  3. the recorded primary waits for recorded voters.
 
-// adopts reports whether claims may be taken over.
-func (c *cluster) adopts() bool { return c.record.SystemIdentifier == "" || c.record.Adopting }
-
 func refused(format string, args ...any) *statemachine.Outcome {
 	return fails(ReasonAdoptionRefused, nil, format, args...)
 }
@@ -81,16 +78,6 @@ func (c *cluster) recall() *statemachine.Outcome {
 	s.Primary, s.Promotion, s.Promotions, s.Announced = last.Primary, last.Promotion, last.Promotions, last.Announced
 	s.Voters, s.NextVoters = last.Voters, last.NextVoters
 	return nil
-}
-
-// adoptable reports whether a claim that is not this cluster's is about to be taken over.
-func (c *cluster) adoptable(claim *corev1.PersistentVolumeClaim) bool {
-	if !c.record.Adopting || c.object.Spec.Adopt != v1.Claims || claim.Labels[labelMember] != claim.Name {
-		return false
-	}
-	record, err := c.recorded(claim)
-	recalled := recordOf(c.record)
-	return err == nil && (record != nil || slices.Contains(recalled.names(), claim.Name))
 }
 
 // takeOver makes the claims this cluster's, those of members that it may have later, too.
@@ -186,7 +173,8 @@ func (c *cluster) primaryBehind() *statemachine.Outcome {
 	return nil
 }
 
-// recordOutdated is that the members show that the record is older than what they have.
+// recordOutdated returns the outcome where members have what the record does not know, which is then
+// older than the data; nil if it is not.
 func (c *cluster) recordOutdated() *statemachine.Outcome {
 	const mend = "Restore the annotation " + annotationRecord + " of the claims as it was last."
 	for _, name := range slices.Sorted(maps.Keys(c.servers)) {

@@ -12,9 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
@@ -22,18 +20,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
-
-// list returns what the namespace has of a kind.
-func (w *world) list(list client.ObjectList) []client.Object {
-	w.t.Helper()
-	w.must(admin.List(w.t.Context(), list, client.InNamespace(w.object.Namespace)))
-	var objects []client.Object
-	w.must(meta.EachListItem(list, func(o runtime.Object) error {
-		objects = append(objects, o.(client.Object))
-		return nil
-	}))
-	return objects
-}
 
 // deleted deletes the PostgresCluster, and what the garbage collector would with it; a next one of
 // its name is created, with this spec.adopt.
@@ -58,7 +44,7 @@ func (w *world) deleted(adopt v1.Adopt) {
 func (w *world) record(name string, change func(r *claimRecord)) {
 	w.t.Helper()
 	claim, record := &corev1.PersistentVolumeClaim{}, &claimRecord{}
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, claim))
+	w.load(name, claim)
 	w.must(json.Unmarshal([]byte(claim.Annotations[annotationRecord]), record))
 	change(record)
 	data, err := json.Marshal(record)

@@ -100,19 +100,14 @@ func TestCrashWhileRestoring(t *testing.T) {
 		}
 		return did
 	}
-	for _, as := range accidents(restore(nil)) {
-		restore(as)
-		if happened(t, as); t.Failed() {
-			t.Fatalf("the operator %s", nameOf(as))
-		}
-	}
+	crashes(t, restore)
 }
 
 // runBackup runs the pod of the CronJob once, as its controller does when it is time.
 func (w *world) runBackup() {
 	w.t.Helper()
 	job := &batchv1.CronJob{}
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-backup"}, job))
+	w.load("db-backup", job)
 	template := job.Spec.JobTemplate.Spec.Template
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "backup", Labels: template.Labels}, Spec: template.Spec}
 	w.must(admin.Create(w.t.Context(), pod))

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
@@ -20,8 +19,8 @@ import (
 func (w *world) occupy(name, kind string) (release func()) {
 	w.t.Helper()
 	service, secret := &corev1.Service{}, &corev1.Secret{}
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	w.load(name, service)
+	w.load("db-credentials", secret)
 	var conns []*pgx.Conn
 	for {
 		conn, err := connectClient(w.t.Context(), service, secret, kind)

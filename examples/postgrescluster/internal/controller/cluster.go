@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -10,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,85 +69,6 @@ type cluster struct {
 	pass   *operator.Pass[*cluster]
 }
 
-// read returns the cluster; nil if there is none, or it is going.
-func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, error) {
-	c := &cluster{
-		object: &v1.PostgresCluster{}, image: r.Image, now: r.Clock.Now(),
-		services: map[string]*corev1.Service{}, claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[string]*corev1.Pod{},
-	}
-	if err := r.Live.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
-		return nil, client.IgnoreNotFound(err)
-	}
-	c.record = &c.object.Status
-	if c.object.Spec.Image != "" {
-		c.image = c.object.Spec.Image
-	}
-	secret := &corev1.Secret{}
-	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {
-	case err == nil:
-		c.secret, c.password = secret, string(secret.Data[passwordKey])
-	case !apierrors.IsNotFound(err):
-		return nil, err
-	}
-	claims := r.Reader
-	if c.adopts() { // initdb runs for nobody whose data is there, seen by the cache or not
-		claims = r.Live
-	}
-	if err := c.readObjects(ctx, r.Reader, claims); err != nil {
-		return nil, err
-	}
-	c.observe(ctx)
-	return c, nil
-}
-
-// readObjects reads what has a name that is needed, whosever it is.
-func (c *cluster) readObjects(ctx context.Context, reader, claims client.Reader) error {
-	budget := &policyv1.PodDisruptionBudget{}
-	switch err := reader.Get(ctx, client.ObjectKeyFromObject(c.object), budget); {
-	case err == nil:
-		c.budget = budget
-	case !apierrors.IsNotFound(err):
-		return err
-	}
-	cronJob := &batchv1.CronJob{}
-	switch err := reader.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: backupName(c.object.Name)}, cronJob); {
-	case err == nil:
-		c.cronJob = cronJob
-	case !apierrors.IsNotFound(err):
-		return err
-	}
-	names := []string{c.object.Name + "-rw", c.object.Name + "-ro"}
-	for ordinal := range maxMembers {
-		names = append(names, memberName(c.object.Name, ordinal))
-	}
-	for _, name := range names {
-		key := client.ObjectKey{Namespace: c.object.Namespace, Name: name}
-		service, claim, pod := &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.Pod{}
-		for _, object := range []client.Object{service, claim, pod} {
-			from := reader
-			if object == claim {
-				from = claims
-			}
-			err := from.Get(ctx, key, object)
-			if apierrors.IsNotFound(err) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			switch object.(type) {
-			case *corev1.Service:
-				c.services[name] = service
-			case *corev1.PersistentVolumeClaim:
-				c.claims[name] = claim
-			case *corev1.Pod:
-				c.pods[name] = pod
-			}
-		}
-	}
-	return nil
-}
-
 // maxMembers is one more than the largest size: while members change, there may be one more.
 const maxMembers = 8
 
@@ -179,7 +100,7 @@ func (c *cluster) observe(ctx context.Context) {
 	}
 }
 
-// address is the one at which a member is reached, by its Service; empty if it has none.
+// address returns where a member is reached, by its Service; empty if it has none.
 func (c *cluster) address(name string) string {
 	if s := c.services[name]; s != nil && c.owns(s) {
 		return s.Spec.ClusterIP
@@ -195,28 +116,7 @@ func (c *cluster) owns(object client.Object) bool {
 	return metav1.IsControlledBy(object, c.object)
 }
 
-// voters are all whose acknowledgment may count.
-func (c *cluster) voters() []string {
-	all := slices.Concat(c.record.Voters, c.record.NextVoters)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// members are those that are wanted, and those that still count.
-func (c *cluster) members() []string {
-	all := slices.Concat(c.wanted(), c.voters())
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// wanted are the members of a cluster of the size that is wanted. Who has the most of the
-// primary's log stays; once next voters are announced, it is them.
-func (c *cluster) wanted() []string {
-	preferred := slices.Concat(c.byPosition(c.record.NextVoters), c.byPosition(c.record.Voters))
-	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, preferred)
-}
-
-// primary is the primary's server if it is well; nil if not.
+// primary returns the primary's server if it is well; nil if not.
 func (c *cluster) primary() *server {
 	s := c.servers[c.record.Primary]
 	if c.record.Announced != nil || c.record.Promotion == nil || s == nil || s.InRecovery || s.promotion() != c.record.Promotion.Number {
@@ -225,7 +125,7 @@ func (c *cluster) primary() *server {
 	return s
 }
 
-// streaming are the members in replication, the primary too.
+// streaming returns the members in replication, with the primary; none without one.
 func (c *cluster) streaming() []string {
 	p := c.primary()
 	if p == nil {
@@ -239,4 +139,21 @@ func (c *cluster) streaming() []string {
 	}
 	slices.Sort(members)
 	return members
+}
+
+// adopts reports whether claims may be taken over.
+func (c *cluster) adopts() bool { return c.record.SystemIdentifier == "" || c.record.Adopting }
+
+func memberName(cluster string, ordinal int) string { return fmt.Sprintf("%s-%d", cluster, ordinal) }
+
+func secretName(cluster string) string { return cluster + "-credentials" }
+
+// passwordKey is the key of the Secret.
+const passwordKey = "password"
+
+func backupName(cluster string) string { return cluster + "-backup" }
+
+// running reports whether a pod's container runs.
+func running(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
 }

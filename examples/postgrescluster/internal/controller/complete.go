@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,7 +66,7 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	return done
 }
 
-// extra are the pods and Services of members that are not wanted and do not acknowledge
+// extra returns the pods and Services of members that are not wanted and do not acknowledge
 // commits any more. Their claims stay: they are members again when the cluster grows.
 func (c *cluster) extra() []client.Object {
 	var objects []client.Object
@@ -83,4 +84,25 @@ func (c *cluster) extra() []client.Object {
 		}
 	}
 	return objects
+}
+
+// incomplete returns which members are missing or too many; nil if none are.
+func (c *cluster) incomplete() *statemachine.Outcome {
+	wanted, streaming := c.wanted(), c.streaming()
+	for _, name := range wanted {
+		if !slices.Contains(streaming, name) {
+			reason, message := c.notReadyReason(name)
+			if reason == ReasonMemberStarting {
+				reason = ReasonJoining
+			}
+			return fails(reason, nil, "%s", message)
+		}
+	}
+	if voters := c.voters(); !slices.Equal(voters, wanted) {
+		return fails(ReasonResizing, nil, "Members %v are to acknowledge commits; currently %v do.", wanted, voters)
+	}
+	if extra := c.extra(); len(extra) > 0 {
+		return fails(ReasonResizing, nil, "The member %s is surplus; deleting.", fmt.Sprint(extra[0].GetName()))
+	}
+	return nil
 }

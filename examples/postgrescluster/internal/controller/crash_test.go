@@ -37,7 +37,19 @@ func happened(t *testing.T, accidents []*effectstest.Accident) {
 	}
 }
 
-// nameOf is that of accidents on one way.
+// crashes goes a way once for what the operator does on it, and once for each of the accidents that
+// may happen; the way returns the effects, and asserts what is to be so at its end.
+func crashes(t *testing.T, way func([]*effectstest.Accident) []string) {
+	t.Helper()
+	for _, as := range accidents(way(nil)) {
+		way(as)
+		if happened(t, as); t.Failed() {
+			t.Fatalf("the operator %s", nameOf(as))
+		}
+	}
+}
+
+// nameOf returns the name of accidents on one way.
 func nameOf(accidents []*effectstest.Accident) string {
 	if len(accidents) == 1 {
 		return accidents[0].String()
@@ -89,12 +101,7 @@ func TestCrashWhileFailingOver(t *testing.T) {
 		w.has(strings.Join(rows, ","))
 		return w.did
 	}
-	for _, as := range accidents(failover(nil)) {
-		failover(as)
-		if happened(t, as); t.Failed() {
-			t.Fatalf("the operator %s", nameOf(as))
-		}
-	}
+	crashes(t, failover)
 }
 
 // The operator ends before or after each of its effects, statements included, while a standby
@@ -115,15 +122,12 @@ func TestCrashWhileResizing(t *testing.T) {
 			w.completes(int(size))
 			did := w.did
 			w.accidents = nil
+			if w.has("a"); w.object.Status.Primary != "db-0" {
+				t.Errorf("the primary is %s", w.object.Status.Primary)
+			}
 			return did
 		}
-		for _, as := range accidents(resize(nil)) {
-			resize(as)
-			happened(t, as)
-			if w.has("a"); t.Failed() || w.object.Status.Primary != "db-0" {
-				t.Fatalf("the operator %s; the primary is %s", nameOf(as), w.object.Status.Primary)
-			}
-		}
+		crashes(t, resize)
 	}
 }
 

@@ -8,37 +8,21 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // ensureBudget has evictions, such as those of kubectl drain, take one member at a time: the next
 // one only when the one before is ready again.
 func (r *Reconciler) ensureBudget(ctx context.Context, c *cluster) *statemachine.Outcome {
-	switch {
-	case c.budgeted():
-		return nil
-	case c.budget != nil && !c.owns(c.budget):
-		return c.nameTaken(c.budget)
-	}
 	wanted := c.wantedBudget()
-	if c.budget != nil {
-		wanted.WithUID(c.budget.UID)
+	if c.budget != nil && c.owns(c.budget) && stands(c.budget, policyv1ac.ExtractPodDisruptionBudget, wanted) {
+		return nil
 	}
-	return r.applyObject(ctx, owner, c.object.Namespace+"/"+c.object.Name, "PodDisruptionBudget", wanted)
+	return ensureOwned(ctx, r, c, c.budget, wanted)
 }
 
-// budgeted reports whether the PodDisruptionBudget is as it is wanted.
-func (c *cluster) budgeted() bool {
-	if c.budget == nil || !c.owns(c.budget) {
-		return false
-	}
-	owned, err := policyv1ac.ExtractPodDisruptionBudget(c.budget, string(owner))
-	return err == nil && apply.Stands(owned, c.wantedBudget())
-}
-
-// wantedBudget is about all members. How many there are to be, the API server knows by the scale
-// subresource.
+// wantedBudget returns the PodDisruptionBudget of all members. The API server knows by the scale
+// subresource how many there are to be.
 func (c *cluster) wantedBudget() *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	budget := policyv1ac.PodDisruptionBudget(c.object.Name, c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).

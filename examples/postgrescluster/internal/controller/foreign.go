@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// foreign is an object of a name that is needed and that is not this cluster's; nil if
-// there is none.
+// foreign returns an object that is not this cluster's, of a name that it needs; nil if there is
+// none.
 func (c *cluster) foreign() client.Object {
 	for _, name := range c.members() {
 		if o := c.foreignTo(name); o != nil {
@@ -31,7 +31,7 @@ func (c *cluster) foreign() client.Object {
 	return nil
 }
 
-// foreignTo is such an object in the place of one of a member.
+// foreignTo returns such an object in the place of one of a member.
 func (c *cluster) foreignTo(name string) client.Object {
 	if o := c.services[name]; o != nil && !c.owns(o) {
 		return o
@@ -45,7 +45,7 @@ func (c *cluster) foreignTo(name string) client.Object {
 	return nil
 }
 
-// kindName is the kind of an object that this operator reads.
+// kindName returns the kind of an object that this operator reads.
 func kindName(object client.Object) string {
 	switch object.(type) {
 	case *corev1.Service:
@@ -60,8 +60,8 @@ func kindName(object client.Object) string {
 	return "Pod"
 }
 
-// nameTaken is that an object of a name that is needed belongs to somebody else. A claim may be
-// what a cluster left that was deleted with storage.whenDeleted Retain.
+// nameTaken returns the outcome where an object of a name that is needed belongs to somebody else. A
+// claim may be what a cluster left that was deleted with storage.whenDeleted Retain.
 func (c *cluster) nameTaken(o client.Object) *statemachine.Outcome {
 	claim, is := o.(*corev1.PersistentVolumeClaim)
 	if !is {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// stateWithoutPrimary is what a promotion depends on of a member: as soon as it differs, the next
-// one is tried. With a primary it differs all the time, and nothing depends on it.
+// stateWithoutPrimary returns what a promotion depends on of a member: as soon as it differs, the
+// next one is tried. With a primary it differs all the time, and nothing depends on it.
 func (c *cluster) stateWithoutPrimary(name string) string {
 	if c.primary() != nil {
 		return ""
@@ -26,7 +26,7 @@ func (c *cluster) stateWithoutPrimary(name string) string {
 	return state
 }
 
-// key names what an attempt depends on.
+// key identifies what an attempt depends on.
 func (c *cluster) key() string {
 	sum := fnv.New64a()
 	_, _ = fmt.Fprintf(sum, "%s %t %v %t", c.record.Primary, c.password != "", c.streaming(), c.primaryBusy())

@@ -31,7 +31,7 @@ func Operator(image *string) operator.Operator {
 		}
 		return (&Reconciler{
 			Reader: mgr.GetClient(), Live: live, Apply: apply.New(mgr.GetClient(), effects.Direct), Seam: effects.Direct,
-			Events: mgr.GetEventRecorder(string(owner)), Image: *image, Clock: clock.RealClock{},
+			Events: mgr.GetEventRecorder(string(owner)), Image: *image, Clock: clock.RealClock{}, pacing: newPacing(),
 		}).setup(mgr)
 	}}
 }

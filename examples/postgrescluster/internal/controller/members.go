@@ -6,36 +6,30 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// ensureMembers keeps claims and Services as they are wanted and the voters running, whatever the phase:
-// more storage is what helps a member whose claim is full, and the acknowledgments of voters
-// count in a failover. It returns what failed first, and nil where a step reports it.
+// ensureMembers keeps claims and Services as they are wanted and the voters running, whatever the
+// phase: more storage is what helps a member whose claim is full, and the acknowledgments of voters
+// count in a failover. It returns what failed first, of members before objects.
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
-	objects := cmp.Or(
-		r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) }),
-		r.pacing.try(c.attempt("services", ""), c.now, func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) }),
-		r.pacing.try(c.attempt("budget", ""), c.now, func() *statemachine.Outcome { return r.ensureBudget(ctx, c) }),
-		r.pacing.try(c.attempt("secret", ""), c.now, func() *statemachine.Outcome { return r.ensureSecret(ctx, c) }),
-		r.pacing.try(c.attempt("records", ""), c.now, func() *statemachine.Outcome { return r.ensureRecords(ctx, c) }))
-	if c.record.SystemIdentifier == "" || c.password == "" {
-		return objects
-	}
-	failed := r.pacing.try(c.attempt("slots", c.record.Primary), c.now, func() *statemachine.Outcome { return r.ensureSlots(ctx, c) })
-	for _, name := range c.voters() { // one that fails does not hold up the others
-		if o := r.ensureMember(ctx, c, name); failed == nil {
-			failed = o
+	objects := statemachine.Upkeep{Attempts: &r.pacing.retries, Now: c.now}
+	objects.Try(c.attempt("claims", ""), func() *statemachine.Outcome { return r.ensureClaims(ctx, c) })
+	objects.Try(c.attempt("services", ""), func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) })
+	objects.Try(c.attempt("budget", ""), func() *statemachine.Outcome { return r.ensureBudget(ctx, c) })
+	objects.Try(c.attempt("secret", ""), func() *statemachine.Outcome { return r.ensureSecret(ctx, c) })
+	objects.Try(c.attempt("records", ""), func() *statemachine.Outcome { return r.keepRecords(ctx, c) })
+	members := statemachine.Upkeep{Attempts: &r.pacing.retries, Now: c.now}
+	if c.record.SystemIdentifier != "" && c.password != "" {
+		members.Try(c.attempt("slots", c.record.Primary), func() *statemachine.Outcome { return r.ensureSlots(ctx, c) })
+		for _, name := range c.voters() {
+			members.Keep(r.ensureMember(ctx, c, name))
 		}
 	}
-	return cmp.Or(failed, objects)
+	return cmp.Or(members.Kept(), objects.Kept())
 }
 
 // attempt identifies what is done for a member's pod, as long as neither it nor the spec changes.
@@ -76,7 +70,7 @@ func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) 
 	if o := c.foreignTo(name); o != nil {
 		return c.nameTaken(o)
 	}
-	return r.pacing.try(c.attempt("member", name), c.now, func() *statemachine.Outcome { return r.tryMember(ctx, c, name) })
+	return r.pacing.retries.Try(c.attempt("member", name), c.now, func() *statemachine.Outcome { return r.tryMember(ctx, c, name) })
 }
 
 func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
@@ -105,7 +99,7 @@ func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *st
 	if reason, _ := reasonEnded(pod); reason == member.NoData && pod.Spec.Containers[0].Args[0] == string(verb) {
 		return nil // it would say so again
 	}
-	if ends := fmt.Sprintf("ends of %s of %s", name, c.object.UID); replaceable(pod, c.now, r.pacing.replacementDelay(ends)) {
+	if ends := fmt.Sprintf("ends of %s of %s", name, c.object.UID); replaceable(pod, c.now, r.pacing.replacements.Delay(ends)) {
 		if o := r.remove(ctx, pod); o != nil {
 			return o
 		}
@@ -113,7 +107,7 @@ func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *st
 		if endedYoung(ended(pod)) {
 			young = fails(ReasonMemberEnded, nil, "The member %s exited.", name)
 		}
-		r.pacing.put(ends, young, c.now)
+		r.pacing.replacements.Note(ends, c.now, young)
 		return nil
 	}
 	if s := c.servers[name]; s != nil && c.primary() != nil && name != c.record.Primary {
@@ -136,36 +130,37 @@ func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *se
 	case copyAfresh:
 		statements = []statement{set("primary_slot_name", ""), reload}
 	}
-	replaces := move == copyAfresh || move == joinAgain
-	if replaces {
+	if move.replaces() {
 		if o := r.ensureRole(ctx, c, name); o != nil { // no more reads of what diverged
 			return o
 		}
 	}
-	if move == stay || !r.pacing.again(c.moved(name, move), c.now, replaces) {
+	if move == stay {
 		return nil
 	}
-	if len(statements) > 0 {
-		if err := r.execute(ctx, c, name, statements...); err != nil {
-			return fails(ReasonSQLError, err, "Pointing the standby %s to the primary failed; see status.attempt.lastError.", name)
+	return r.pacing.move(c.moved(name, move), move, c.now, func() *statemachine.Outcome {
+		if len(statements) > 0 {
+			if err := r.execute(ctx, c, name, statements...); err != nil {
+				return fails(ReasonSQLError, err, "Pointing the standby %s to the primary failed; see status.attempt.lastError.", name)
+			}
 		}
-	}
-	if replaces {
-		return r.remove(ctx, c.pods[name])
-	}
-	return nil
+		if move.replaces() {
+			return r.remove(ctx, c.pods[name])
+		}
+		return nil
+	})
 }
 
 // moved identifies what is done time and again where a move succeeds and comes to nothing: a member
 // that does not reload its settings, or whose copy does not follow the primary either.
 func (c *cluster) moved(name string, move move) string {
-	if move == copyAfresh || move == joinAgain {
+	if move.replaces() {
 		return fmt.Sprintf("copies of %s of %s for promotion %d", name, c.object.UID, c.record.Promotion.Number)
 	}
 	return c.attempt(fmt.Sprintf("move %d to promotion %d", move, c.record.Promotion.Number), name)
 }
 
-// verb is what a member that is started now does.
+// verb returns what a member that is started now does.
 func (c *cluster) verb(name string) member.Verb {
 	switch {
 	case c.record.SystemIdentifier == "":
@@ -176,26 +171,4 @@ func (c *cluster) verb(name string) member.Verb {
 		return member.Join
 	}
 	return member.Run
-}
-
-// applyObject applies an object; nil on success.
-func (r *Reconciler) applyObject(ctx context.Context, owner client.FieldOwner, name, what string, object runtime.ApplyConfiguration) *statemachine.Outcome {
-	err := r.Apply.Object(ctx, owner, name, object)
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsInvalid(err) && !apply.IsGone(err) || apierrors.IsForbidden(err):
-		return fails(ReasonObjectRefused, err, "The API server rejected the %s %s: %v", what, name, err)
-	}
-	return fails(ReasonAPIError, err, "The %s %s could not be applied; see status.attempt.lastError.", what, name)
-}
-
-func (r *Reconciler) remove(ctx context.Context, object client.Object) *statemachine.Outcome {
-	if !object.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
-	if err := r.Apply.Delete(ctx, object); err != nil {
-		return fails(ReasonAPIError, err, "%s could not be deleted; see status.attempt.lastError.", apply.Name(object))
-	}
-	return nil
 }

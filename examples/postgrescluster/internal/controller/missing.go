@@ -1,11 +1,9 @@
 package controller
 
-import (
-	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
-)
+import "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 
-// whyMissing is why too few of these members answer: the reason and the sentence of the one that a
-// person can help, since the others wait for nothing but time; of several, of the one whose reason
+// whyMissing returns why too few of these members answer: the reason and the message of the one that
+// a person can help, since the others wait for nothing but time; of several, of the one whose reason
 // is surest to last, and of these the first. The reason is empty if there is no such member.
 func (c *cluster) whyMissing(names []string) (reason, message string) {
 	surest := 0
@@ -21,8 +19,8 @@ func (c *cluster) whyMissing(names []string) (reason, message string) {
 	return reason, message
 }
 
-// lasting is how sure it is that a member does not come back until a person helps it: 0 if it is
-// likely to.
+// lasting returns how sure it is that a member does not come back until a person helps it; 0 if it is
+// likely to come back.
 func lasting(reason string) int {
 	switch reason {
 	case ReasonNameTaken, ReasonObjectRefused, member.DiskFull, member.DataForeign, member.Misconfigured, member.NoData:

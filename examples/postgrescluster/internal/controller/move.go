@@ -23,9 +23,12 @@ const (
 	copyAfresh
 )
 
-// nextMove is the move of a member other than the primary of promotion p, whose slot and
-// connection these are; lost are the slots whose WAL the primary removed. Whose history is not the
-// primary's receives what does not fit: it would ask for it for ever.
+// replaces reports whether the member is replaced by another pod, which joins.
+func (m move) replaces() bool { return m == joinAgain || m == copyAfresh }
+
+// nextMove returns the move of a member other than the primary of promotion p, whose slot and
+// connection these are; lost are the slots whose WAL the primary removed. A member that diverged
+// receives what does not fit: it would ask for it for ever.
 func nextMove(s *server, p v1.Promotion, slot, connection string, lost []string, diverged bool) move {
 	follows := s.promotion()
 	switch {

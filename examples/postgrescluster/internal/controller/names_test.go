@@ -115,7 +115,7 @@ func TestNameTakenLater(t *testing.T) {
 			if test.kind == "Pod" {
 				w.kubelet.kill(name, true)
 			}
-			w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, test.own))
+			w.load(name, test.own)
 			w.must(admin.Delete(t.Context(), test.own, client.GracePeriodSeconds(0)))
 			object := w.foreign(test.kind, name)
 			if pod, ok := object.(*corev1.Pod); ok {

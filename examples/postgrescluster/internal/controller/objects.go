@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,19 +12,15 @@ import (
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
-
-// passwordKey is the key of the Secret.
-const passwordKey = "password"
-
-func secretName(cluster string) string { return cluster + "-credentials" }
 
 func (c *cluster) owner() *metav1ac.OwnerReferenceApplyConfiguration {
 	return metav1ac.OwnerReference().WithAPIVersion(v1.GroupVersion.String()).WithKind("PostgresCluster").
 		WithName(c.object.Name).WithUID(c.object.UID).WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// wantedSecret is the Secret with this password, where nobody else made one. It stays as long as the
+// wantedSecret returns the Secret with this password, where nobody else made one. It stays as long as the
 // claims: without the password, nobody gets at their data.
 func (c *cluster) wantedSecret(password string) *corev1ac.SecretApplyConfiguration {
 	secret := corev1ac.Secret(secretName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).
@@ -33,7 +31,7 @@ func (c *cluster) wantedSecret(password string) *corev1ac.SecretApplyConfigurati
 	return secret
 }
 
-// wantedService is the Service of this name: of a member, -rw or -ro.
+// wantedService returns the Service of this name: of a member, -rw or -ro.
 func (c *cluster) wantedService(name string, selector map[string]string, evenNotReady bool) *corev1ac.ServiceApplyConfiguration {
 	service := corev1ac.Service(name, c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
 		WithSpec(corev1ac.ServiceSpec().WithSelector(labelsOf(c.object.Name)).WithSelector(selector).
@@ -45,7 +43,7 @@ func (c *cluster) wantedService(name string, selector map[string]string, evenNot
 	return service.WithAnnotations(digested(service))
 }
 
-// wantedClaim is that of a member.
+// wantedClaim returns the claim of a member.
 func (c *cluster) wantedClaim(name string) *corev1ac.PersistentVolumeClaimApplyConfiguration {
 	storage := c.object.Spec.Storage
 	claim := corev1ac.PersistentVolumeClaim(name, c.object.Namespace).
@@ -67,7 +65,7 @@ const volumePath = "/var/lib/postgresql"
 // userID is that of PostgreSQL in the image.
 const userID = 999
 
-// wantedPod is that of a member, which starts as a standby. It is never restarted in place:
+// wantedPod returns the pod of a member, which starts as a standby. It is never restarted in place:
 // what it is to do when it starts again is for the operator to say.
 func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
@@ -102,4 +100,55 @@ func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyCon
 	return corev1ac.Pod(name, c.object.Namespace).WithOwnerReferences(c.owner()).
 		WithLabels(labelsOf(c.object.Name)).WithLabels(map[string]string{labelMember: name, labelRole: roleReplica}).
 		WithAnnotations(map[string]string{annotationTemplate: c.template()}).WithSpec(spec)
+}
+
+// annotationStatement has the digest of what this operator stated of an object.
+const annotationStatement = "lukeb0nd.com/statement"
+
+func digested(stated any) map[string]string {
+	return map[string]string{annotationStatement: apply.Digest(stated)}
+}
+
+// annotationTemplate has the template that a member's pod was made from.
+const annotationTemplate = "lukeb0nd.com/template"
+
+// template identifies what the spec says of the members' pods. It is compared, not the pod:
+// admission may have changed that, such as the registry of its image.
+func (c *cluster) template() string {
+	sum := fnv.New64a()
+	_, _ = fmt.Fprintf(sum, "%s %t %v", c.image, c.object.Spec.AntiAffinity, c.object.Spec.NodeSelector) // fmt sorts maps
+	return fmt.Sprintf("%x", sum.Sum64())
+}
+
+// backupsPath is where the claim of the backups is mounted.
+const backupsPath = "/var/lib/postgresql-backups"
+
+// majorVersion is that of PostgreSQL in the image.
+const majorVersion = "15"
+
+// memberPod returns the spec of a pod that runs the program member.
+func (c *cluster) memberPod(verb member.Verb, env ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+	return corev1ac.PodSpec().
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithAutomountServiceAccountToken(false).
+		WithSecurityContext(corev1ac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(userID).WithRunAsGroup(userID).WithFSGroup(userID).
+			// Not each time, file by file.
+			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
+			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithContainers(corev1ac.Container().WithName("postgres").WithImage(c.image).WithCommand("/member").WithArgs(string(verb)).
+			WithEnv(
+				corev1ac.EnvVar().WithName(member.EnvPassword).WithValueFrom(corev1ac.EnvVarSource().
+					WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secretName(c.object.Name)).WithKey(passwordKey))),
+				corev1ac.EnvVar().WithName(member.EnvBinaries).WithValue("/usr/lib/postgresql/"+majorVersion+"/bin"),
+				corev1ac.EnvVar().WithName(member.EnvSystemIdentifier).WithValue(c.record.SystemIdentifier)).
+			WithEnv(env...).
+			WithSecurityContext(corev1ac.SecurityContext().WithAllowPrivilegeEscalation(false).
+				WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))))
+}
+
+// mount gives the container of a memberPod a claim.
+func (c *cluster) mount(pod *corev1ac.PodSpecApplyConfiguration, name, claim, path string) {
+	pod.WithVolumes(corev1ac.Volume().WithName(name).
+		WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(claim)))
+	pod.Containers[0].WithVolumeMounts(corev1ac.VolumeMount().WithName(name).WithMountPath(path))
 }

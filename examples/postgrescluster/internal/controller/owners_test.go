@@ -21,7 +21,7 @@ func TestFieldOwners(t *testing.T) {
 	w := newWorld(t, 2, func(c *v1.PostgresCluster) { c.Spec.Backup = &v1.Backup{ClaimName: "backups", Schedule: "@daily"} })
 	w.completes(2)
 	service := &corev1.Service{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-rw"}, service))
+	w.load("db-rw", service)
 	service.Annotations = map[string]string{"example.com/owner": "somebody"}
 	service.Spec.Ports[0].TargetPort = intstr.FromInt32(15432)
 	w.must(admin.Update(t.Context(), service, client.FieldOwner("somebody")))
@@ -46,7 +46,7 @@ func TestFieldOwners(t *testing.T) {
 		"db-0":           {&corev1.Pod{}, []string{operator, role}},
 		"db-1":           {&corev1.PersistentVolumeClaim{}, []string{operator, record}},
 	} {
-		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, test.object))
+		w.load(name, test.object)
 		owners := map[string]bool{}
 		for _, entry := range test.object.GetManagedFields() {
 			if !strings.HasPrefix(entry.Manager, operator) {

@@ -28,6 +28,7 @@ const (
 
 // plan leads a PostgresCluster to a primary whose commits its standbys acknowledge.
 var plan = statemachine.MustPlan(Planned,
+
 	[]statemachine.Stage{
 		{Phase: Seeded, Transition: "Seed"}, {Phase: Promoted, Transition: "Promote"}, {Phase: Synchronous, Transition: "Synchronize"},
 		{Phase: Serving, Transition: "Serve"}, {Phase: Complete, Transition: "Complete"},
@@ -93,7 +94,7 @@ const (
 	ReasonServicesChanged = "ServicesChanged"
 )
 
-// kindOf says what ends each reason. What PostgreSQL does no event announces: it is looked
+// kindOf returns what ends each reason. What PostgreSQL does no event announces: it is looked
 // at every now and then.
 func kindOf(reason string) statemachine.Kind {
 	switch reason {
@@ -121,7 +122,9 @@ var vocabulary = statemachine.Vocabulary{
 	},
 }
 
-// fails is the outcome of a reason of the plan.
+// fails returns the outcome of a reason of the plan.
 func fails(reason string, err error, format string, args ...any) *statemachine.Outcome {
 	return vocabulary.Outcome(reason, fmt.Sprintf(format, args...), err)
 }
+
+var done = statemachine.Outcome{Kind: statemachine.Done}

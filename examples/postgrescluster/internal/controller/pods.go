@@ -11,12 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 )
 
-// running reports whether a pod's container runs.
-func running(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
-}
-
-// ended is how a pod's container ended; nil if it has not.
+// ended returns how a pod's container ended; nil if it has not.
 func ended(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	if pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
 		return nil
@@ -29,7 +24,7 @@ func ended(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{Reason: pod.Status.Reason, Message: pod.Status.Message}
 }
 
-// reasonEnded is why a member ended, in its own words if it said some.
+// reasonEnded returns why a member ended, in its own words if it said some.
 func reasonEnded(pod *corev1.Pod) (reason, message string) {
 	state := ended(pod)
 	if state == nil {
@@ -42,12 +37,12 @@ func reasonEnded(pod *corev1.Pod) (reason, message string) {
 	return reason, message
 }
 
-// The times after which a member that ended is replaced: at once if it lived, so that one
-// that was killed is soon back, and later if it did not, each time it did not.
+// A member that ended is replaced at once if it lived for minUptime, so that one that was killed is
+// soon back, and after replaceDelay or longer if it did not: after mendDelay where it does not come back
+// unless a person helps it.
 const (
-	minUptime    = time.Minute
-	replaceDelay = 5 * time.Second
-	mendDelay    = time.Minute
+	minUptime = time.Minute
+	mendDelay = time.Minute
 )
 
 // endedYoung reports whether a container lived for less than minUptime, as PostgreSQL: what failed to
@@ -78,9 +73,9 @@ func replaceable(pod *corev1.Pod, now time.Time, delay time.Duration) bool {
 	return now.Sub(state.FinishedAt.Time) >= delay
 }
 
-// waiting is why a container waits, in the kubelet's words. Of an image that cannot be pulled
-// its states alternate, and the message of the one has that of the other after its own: the
-// status is to stay the same meanwhile.
+// waiting returns why a container waits, in the kubelet's words. The states of an image that cannot
+// be pulled alternate, and the message of the one has that of the other after its own: the status
+// stays the same meanwhile.
 func waiting(w *corev1.ContainerStateWaiting) string {
 	const failed = "ErrImagePull"
 	if _, cause, ok := strings.Cut(w.Message, ": "+failed+": "); ok {
@@ -89,7 +84,7 @@ func waiting(w *corev1.ContainerStateWaiting) string {
 	return w.Reason + ": " + w.Message
 }
 
-// notReadyReason is why a member does not answer.
+// notReadyReason returns why a member does not answer.
 func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if o := c.foreignTo(name); o != nil {
 		taken := c.nameTaken(o)

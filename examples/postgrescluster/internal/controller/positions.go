@@ -12,7 +12,7 @@ import (
 // segment. Commits wait for a voter that lacks more until it has received them.
 const maxVoterLag pglogrepl.LSN = 16 << 20
 
-// flushed is up to where a member has the primary's log on disk, as it reported last; false if
+// flushed returns up to where a member has the primary's log on disk, as it reported last; false if
 // it does not stream.
 func (c *cluster) flushed(name string) (pglogrepl.LSN, bool) {
 	p := c.primary()
@@ -38,7 +38,7 @@ func (c *cluster) have(voters []string, position pglogrepl.LSN) bool {
 	return having >= acknowledging(len(standbys))
 }
 
-// keptUp is the position that members have that keep up with the primary.
+// keptUp returns the position up to which a member has the log if it keeps up with the primary.
 func (c *cluster) keptUp() pglogrepl.LSN {
 	p := c.primary()
 	if p == nil {
@@ -47,7 +47,7 @@ func (c *cluster) keptUp() pglogrepl.LSN {
 	return p.LSN - min(p.LSN, maxVoterLag)
 }
 
-// keepingUp are the members in replication that keep up with the primary, and the primary.
+// keepingUp returns the members in replication that keep up with the primary, and the primary.
 func (c *cluster) keepingUp() []string {
 	return slices.DeleteFunc(c.streaming(), func(name string) bool {
 		lsn, _ := c.flushed(name)
@@ -55,7 +55,8 @@ func (c *cluster) keepingUp() []string {
 	})
 }
 
-// byPosition are members, who has the most of the primary's log first, who does not stream last.
+// byPosition sorts members: the one with the most of the primary's log first, those that do not
+// stream last.
 func (c *cluster) byPosition(names []string) []string {
 	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
 		lsnA, _ := c.flushed(a)
@@ -64,7 +65,7 @@ func (c *cluster) byPosition(names []string) []string {
 	})
 }
 
-// diverged says why a member's history is not the primary's; empty if it is, or if one of the two
+// diverged returns why a member's history is not the primary's; empty if it is, or if one of the two
 // does not answer.
 func (c *cluster) diverged(name string) string {
 	s, p := c.servers[name], c.primary()

@@ -32,7 +32,7 @@ func TestResize(t *testing.T) {
 	w.completes(2)
 	w.sql("db-0", "INSERT INTO t VALUES ('c')")
 	claim := &corev1.PersistentVolumeClaim{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-2"}, claim))
+	w.load("db-2", claim)
 	w.reconcile()
 	if slots, err := w.ask("db-0", "SELECT slot_name FROM pg_replication_slots"); err != nil || slots != "promotion_1_db_1" {
 		t.Errorf("the primary keeps the log for %s (%v)", slots, err)
@@ -72,7 +72,7 @@ func TestPrimaryCutOff(t *testing.T) {
 	w.sql("db-0", "CREATE TABLE t (v text)")
 	// It is not heard: its Service leads elsewhere.
 	pod := &corev1.Pod{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, pod))
+	w.load("db-0", pod)
 	pod.Status.Phase = corev1.PodUnknown
 	w.must(admin.Status().Update(t.Context(), pod))
 	w.losesPrimary()
@@ -142,7 +142,7 @@ func TestPausedKeepsClaims(t *testing.T) {
 		w.must(admin.Update(t.Context(), w.object))
 		w.reconcile()
 		for name, object := range map[string]client.Object{"db-0": &corev1.PersistentVolumeClaim{}, secretName("db"): &corev1.Secret{}} {
-			w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, object))
+			w.load(name, object)
 			if goes := metav1.IsControlledBy(object, w.object); goes != (deleted == v1.Delete) {
 				t.Errorf("whenDeleted %s: %s goes with the PostgresCluster: %t", deleted, name, goes)
 			}
@@ -204,7 +204,7 @@ func TestCredentialsGone(t *testing.T) {
 	w := newWorld(t, 2)
 	w.completes(2)
 	secret := &corev1.Secret{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	w.load("db-credentials", secret)
 	w.must(admin.Delete(t.Context(), secret))
 	w.is("Seeded", ReasonCredentialsMissing)
 	w.outlastsFailoverDelay()
@@ -225,12 +225,8 @@ func TestVersionUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, func(c *v1.PostgresCluster) { c.Spec.Version = "9.6.3" })
 	w.is("Planned", ReasonVersionUnavailable)
-	before := len(w.did)
-	for range 5 {
-		w.reconcile()
-	}
-	if len(w.did) != before || !strings.Contains(w.object.Status.Message, "9.6.3") {
-		t.Errorf("it says %q, and does %q", w.object.Status.Message, w.did[before:])
+	if w.idles(5, "without this version"); !strings.Contains(w.object.Status.Message, "9.6.3") {
+		t.Errorf("it says %q", w.object.Status.Message)
 	}
 }
 
@@ -240,7 +236,7 @@ func TestWrongPassword(t *testing.T) {
 	w := newWorld(t, 1)
 	w.completes(1)
 	secret := &corev1.Secret{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	w.load("db-credentials", secret)
 	right := secret.Data["password"]
 	secret.Data["password"] = []byte("wrong")
 	w.must(admin.Update(t.Context(), secret))
@@ -260,13 +256,7 @@ func TestDataGone(t *testing.T) {
 	kept := w.kubelet.loseClaim("db-0")
 	w.kubelet.kill("db-0", false)
 	w.is("Planned", ReasonDataGone)
-	before := len(w.did)
-	for range 20 {
-		w.reconcile()
-	}
-	if len(w.did) != before {
-		t.Errorf("it does %q", w.did[before:])
-	}
+	w.idles(20, "without data")
 	w.kubelet.returnClaim("db-0", kept)
 	w.must(admin.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-0"}}))
 	w.completes(1)

@@ -23,12 +23,9 @@ func TestLife(t *testing.T) {
 	w.sql("db-0", "INSERT INTO t VALUES ('a')")
 
 	// Nothing is written while nothing differs.
-	before, version := len(w.did), w.object.ResourceVersion
-	for range 5 {
-		w.reconcile()
-	}
-	if len(w.did) != before || w.object.ResourceVersion != version {
-		t.Errorf("while nothing differs it does %q", w.did[before:])
+	version := w.object.ResourceVersion
+	if w.idles(5, "while nothing differs"); w.object.ResourceVersion != version {
+		t.Error("while nothing differs, the object changes")
 	}
 
 	w.kubelet.kill("db-2", false)
@@ -77,16 +74,9 @@ func TestStandbysReconnectToRestartedPrimary(t *testing.T) {
 		n, err := w.ask("db-0", "SELECT count(*) FROM pg_stat_replication WHERE backend_start < now() - interval '2 seconds'")
 		return err == nil && n == "2", nil
 	}))
-	before := len(w.did)
-	w.latency = 100 * time.Millisecond
+	w.did, w.latency = nil, 100*time.Millisecond
 	w.completes(3)
-	drops := 0
-	for _, what := range w.did[before:] {
-		if what == "sql drop slot on db-0" {
-			drops++
-		}
-	}
-	if drops != 2 {
+	if drops := w.count(func(what string) bool { return what == "sql drop slot on db-0" }); drops != 2 {
 		t.Errorf("two slots were dropped in %d tries", drops)
 	}
 	if w.object.Status.Primary != "db-0" || w.object.Status.Promotion.Number != 2 {

@@ -36,7 +36,7 @@ func recordOf(s *v1.PostgresClusterStatus) claimRecord {
 	return claimRecord{s.Revision, s.SystemIdentifier, s.Primary, s.Promotion, s.Promotions, s.Announced, s.Voters, s.NextVoters}
 }
 
-// nextRevision is that of a status that follows another one.
+// nextRevision returns the revision of a status that follows another one.
 func nextRevision(last, next *v1.PostgresClusterStatus) int64 {
 	a, b := recordOf(last), recordOf(next)
 	revision := max(a.Revision, b.Revision)
@@ -46,7 +46,7 @@ func nextRevision(last, next *v1.PostgresClusterStatus) int64 {
 	return revision + 1
 }
 
-// names are the members that may have acknowledged a commit, or written one.
+// names returns the members that may have acknowledged a commit, or written one.
 func (r *claimRecord) names() []string {
 	names := slices.Concat(r.Voters, r.NextVoters)
 	if r.Primary != "" {
@@ -59,7 +59,7 @@ func (r *claimRecord) names() []string {
 	return slices.Compact(names)
 }
 
-// recorded is the record on a claim; nil if there is none.
+// recorded returns the record on a claim; nil if there is none.
 func (c *cluster) recorded(claim *corev1.PersistentVolumeClaim) (*claimRecord, error) {
 	text, ok := claim.Annotations[annotationRecord]
 	if !ok {
@@ -80,7 +80,7 @@ func (c *cluster) recorded(claim *corev1.PersistentVolumeClaim) (*claimRecord, e
 	return record, nil
 }
 
-// allMembers are the names of all members that there may be.
+// allMembers returns the names of all members that there may be.
 func allMembers(cluster string) []string {
 	var names []string
 	for ordinal := range maxMembers {
@@ -89,8 +89,18 @@ func allMembers(cluster string) []string {
 	return names
 }
 
+// keepRecords ensures the records in each reconcile. A claim that has changed since it was read is left
+// to the next one.
+func (r *Reconciler) keepRecords(ctx context.Context, c *cluster) *statemachine.Outcome {
+	if o := r.ensureRecords(ctx, c); o == nil || !apply.IsStale(o.Err) {
+		return o
+	}
+	return nil
+}
+
 // ensureRecords has all claims record what the persisted status has. While claims are being taken
 // over, they know better than the status; while a backup is restored, nobody acknowledges anything.
+// A claim that has changed since it was read may have a later record, of the next operator.
 func (r *Reconciler) ensureRecords(ctx context.Context, c *cluster) *statemachine.Outcome {
 	status := &v1.PostgresClusterStatus{}
 	if err := c.pass.Status.Last(status); err != nil {
@@ -108,8 +118,12 @@ func (r *Reconciler) ensureRecords(ctx context.Context, c *cluster) *statemachin
 		if !c.owns(claim) || claim.Annotations[annotationRecord] == string(data) {
 			continue
 		}
-		record := corev1ac.PersistentVolumeClaim(name, claim.Namespace).WithUID(claim.UID).WithAnnotations(map[string]string{annotationRecord: string(data)})
-		if o := r.applyObject(ctx, ownerRecord, claim.Namespace+"/"+name, "record on the claim", record); o != nil && !apply.IsGone(o.Err) {
+		record := corev1ac.PersistentVolumeClaim(name, claim.Namespace).WithUID(claim.UID).WithResourceVersion(claim.ResourceVersion).
+			WithAnnotations(map[string]string{annotationRecord: string(data)})
+		switch o := r.applyObject(ctx, ownerRecord, claim.Namespace+"/"+name, "record on the claim", record); {
+		case o == nil:
+			claim.ResourceVersion = *record.ResourceVersion
+		case !apply.IsGone(o.Err):
 			return o
 		}
 		if claim.Annotations == nil {
@@ -136,4 +150,14 @@ func (r *Reconciler) recordVoters(ctx context.Context, c *cluster) *statemachine
 		}
 	}
 	return nil
+}
+
+// adoptable reports whether a claim that is not this cluster's is about to be taken over.
+func (c *cluster) adoptable(claim *corev1.PersistentVolumeClaim) bool {
+	if !c.record.Adopting || c.object.Spec.Adopt != v1.Claims || claim.Labels[labelMember] != claim.Name {
+		return false
+	}
+	record, err := c.recorded(claim)
+	recalled := recordOf(c.record)
+	return err == nil && (record != nil || slices.Contains(recalled.names(), claim.Name))
 }

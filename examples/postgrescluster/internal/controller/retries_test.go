@@ -12,6 +12,7 @@ import (
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // data is the data directory of a member.
@@ -37,29 +38,14 @@ func TestRetriesArePaced(t *testing.T) {
 	settings, err := os.ReadFile(path)
 	w.must(err)
 	w.must(os.WriteFile(path, append(settings, "no setting\n"...), 0o600))
-	told := func(what string) {
-		t.Helper()
-		w.did = nil
-		for range 12 {
-			w.reconcile()
-		}
-		tries := 0
-		for _, did := range w.did {
-			if did == "sql set primary_conninfo on db-1" {
-				tries++
-			}
-		}
-		if tries < 2 || tries > 6 {
-			t.Errorf("%s: in 12 s db-1 was told %d times; want 2 to 6", what, tries)
-		}
-	}
+	const told = "sql set primary_conninfo on db-1"
 	w.kubelet.kill("db-0", false)
 	w.until("a promotion", func(s *v1.PostgresClusterStatus) bool { return s.Promotion.Number == 2 && s.Announced == nil })
-	told("it is to follow the primary")
+	w.retries(12, told, "it is to follow the primary")
 	w.kubelet.kill("db-0", true)
 	w.losesPrimary()
 	w.until("db-1, announced", func(s *v1.PostgresClusterStatus) bool { return s.Announced != nil })
-	told("it is to take the primary's place")
+	w.retries(12, told, "it is to take the primary's place")
 	if s := w.object.Status; s.Primary != "db-0" || s.Announced == nil {
 		t.Errorf("the primary is %s, announced %+v", s.Primary, s.Announced)
 	}
@@ -73,18 +59,22 @@ func TestRetriesArePaced(t *testing.T) {
 // promotion it does not: that it has to follow anew shows nothing of the copies before.
 func TestCopiesArePacedInAPromotion(t *testing.T) {
 	t.Parallel()
-	var p pacing
+	p := newPacing()
 	c := threeMembers()
+	copies := func(move move) (copied bool) {
+		p.move(c.moved("db-1", move), move, c.now, func() *statemachine.Outcome { copied = true; return nil })
+		return copied
+	}
 	for range 5 {
-		for !p.again(c.moved("db-1", joinAgain), c.now, true) {
+		for !copies(joinAgain) {
 			c.now = c.now.Add(time.Second)
 		}
 	}
-	if waited := c.now.Sub(threeMembers().now); waited < 70*time.Second || p.again(c.moved("db-1", copyAfresh), c.now, true) {
+	if waited := c.now.Sub(threeMembers().now); waited < 70*time.Second || copies(copyAfresh) {
 		t.Errorf("five copies in one promotion waited for %s, and the sixth for nothing", waited)
 	}
 	c.record.Promotion.Number++
-	if !p.again(c.moved("db-1", joinAgain), c.now, true) {
+	if !copies(joinAgain) {
 		t.Error("in the next promotion, the member waits for the copies before")
 	}
 }
@@ -119,23 +109,11 @@ func TestRefusedServiceIsPaced(t *testing.T) {
 	w := newWorld(t, int32(members))
 	w.completes(members)
 	service := &corev1.Service{}
-	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-rw"}, service))
+	w.load("db-rw", service)
 	service.Spec.Ports[0].Port++
 	w.must(admin.Update(t.Context(), service))
 	w.is("Synchronous", ReasonObjectRefused)
-	w.did = nil
-	for range 20 {
-		w.reconcile()
-	}
-	tries := 0
-	for _, did := range w.did {
-		if did == "apply postgrescluster-operator on db-rw" {
-			tries++
-		}
-	}
-	if tries < 2 || tries > 6 {
-		t.Errorf("in 20 s the Service was applied %d times; want 2 to 6", tries)
-	}
+	w.retries(20, "apply postgrescluster-operator on db-rw", "the Service is refused")
 	if full() {
 		w.kubelet.kill("db-0", true)
 		w.losesPrimary()

@@ -12,11 +12,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// majorVersion is that of PostgreSQL in the image.
-const majorVersion = "15"
-
-var done = statemachine.Outcome{Kind: statemachine.Done}
-
 // seed brings Seeded about: a member has the data of the cluster. initdb runs as long as
 // no system identifier stands in the record, and never again.
 // The data is not this operator's to take away.
@@ -86,7 +81,8 @@ func (c *cluster) restoreFailed() bool {
 	return pod != nil && pod.Spec.Containers[0].Args[0] == string(member.Restore)
 }
 
-// prerequisites are what a person is to provide, or to leave alone.
+// prerequisites returns what a person is to provide or to remove; nil if nothing. It creates the
+// Secret where there is none.
 func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if version := c.object.Spec.Version; version != majorVersion && !strings.HasPrefix(version, majorVersion+".") {
 		return fails(ReasonVersionUnavailable, nil, "spec.version is %s; only PostgreSQL %s is available. Create a PostgresCluster with spec.version %q.", version, majorVersion, majorVersion)
@@ -101,12 +97,4 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 		return fails(ReasonMemberStarting, nil, "The Secret %s was created.", secretName(c.object.Name))
 	}
 	return c.credentialsMissing()
-}
-
-// credentialsMissing is that the operator cannot ask the members.
-func (c *cluster) credentialsMissing() *statemachine.Outcome {
-	if c.password != "" {
-		return nil
-	}
-	return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
 }

@@ -3,9 +3,6 @@ package controller
 import (
 	"context"
 
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -17,9 +14,6 @@ type serve struct {
 
 // Phase implements statemachine.Step.
 func (serve) Phase() statemachine.Phase { return Serving }
-
-// The Services that clients use, by the role that they select.
-var servicesByRole = map[string]string{rolePrimary: "-rw", roleReplica: "-ro"}
 
 // Ensure implements statemachine.Step.
 func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
@@ -44,79 +38,4 @@ func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		return *failed
 	}
 	return done
-}
-
-// ensureRole has a member's pod have the label of its role.
-func (r *Reconciler) ensureRole(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
-	pod, role := c.pods[name], c.role(name)
-	if !c.owns(pod) || pod.Labels[labelRole] == role {
-		return nil
-	}
-	label := corev1ac.Pod(name, pod.Namespace).WithUID(pod.UID).WithLabels(map[string]string{labelRole: role})
-	if o := r.applyObject(ctx, ownerRole, c.object.Namespace+"/"+name, "label of the pod", label); o != nil {
-		return o
-	}
-	pod.Labels[labelRole] = role
-	return nil
-}
-
-// role is that of a member. One that diverged serves no reads, also while there is no primary to
-// compare it with.
-func (c *cluster) role(name string) string {
-	switch {
-	case name == c.record.Primary:
-		return rolePrimary
-	case c.diverged(name) != "", c.primary() == nil && c.pods[name] != nil && c.pods[name].Labels[labelRole] == roleDiverged:
-		return roleDiverged
-	}
-	return roleReplica
-}
-
-// clientService is the Service that leads clients to the members of a role.
-func (c *cluster) clientService(role string) *corev1ac.ServiceApplyConfiguration {
-	return c.wantedService(c.object.Name+servicesByRole[role], map[string]string{labelRole: role}, false)
-}
-
-// memberService is a member's own Service.
-func (c *cluster) memberService(name string) *corev1ac.ServiceApplyConfiguration {
-	return c.wantedService(name, map[string]string{labelMember: name}, true)
-}
-
-// stands reports whether a Service is as it is wanted.
-func (c *cluster) stands(wanted *corev1ac.ServiceApplyConfiguration) bool {
-	s := c.services[*wanted.Name]
-	if s == nil {
-		return false
-	}
-	owned, err := corev1ac.ExtractService(s, string(owner))
-	return err == nil && apply.Stands(owned, wanted)
-}
-
-// ensureService has a Service be as it is wanted.
-func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *corev1ac.ServiceApplyConfiguration) *statemachine.Outcome {
-	if s := c.services[*wanted.Name]; s != nil {
-		if !c.owns(s) {
-			return c.nameTaken(s)
-		}
-		if c.stands(wanted) {
-			return nil
-		}
-		wanted.WithUID(s.UID)
-	}
-	return r.applyObject(ctx, owner, c.object.Namespace+"/"+*wanted.Name, "Service", wanted)
-}
-
-// servicesChanged is that clients are not led to where they should be.
-func (c *cluster) servicesChanged() *statemachine.Outcome {
-	for role, suffix := range servicesByRole {
-		if !c.stands(c.clientService(role)) {
-			return fails(ReasonServicesChanged, nil, "The Service %s is missing or was changed; restoring.", c.object.Name+suffix)
-		}
-	}
-	for name, pod := range c.pods {
-		if c.owns(pod) && pod.Labels[labelRole] != c.role(name) {
-			return fails(ReasonServicesChanged, nil, "The pod %s is not labeled as %s; restoring.", name, c.role(name))
-		}
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package controller
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +22,7 @@ func TestMemberServiceIsRestored(t *testing.T) {
 	read := func() *corev1.Service {
 		t.Helper()
 		service = &corev1.Service{}
-		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, service))
+		w.load("db-0", service)
 		return service
 	}
 	stated := read().DeepCopy()
@@ -49,11 +48,5 @@ func TestMemberServiceIsRestored(t *testing.T) {
 		}
 	}
 	w.completes(1)
-	w.did = nil
-	for range 5 {
-		w.reconcile()
-	}
-	if len(w.did) > 0 {
-		t.Errorf("while nothing differs it does %q", strings.Join(w.did, ", "))
-	}
+	w.idles(5, "while nothing differs")
 }

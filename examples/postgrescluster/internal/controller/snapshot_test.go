@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -26,12 +24,9 @@ func (w *world) snapshot() snapshot {
 	w.t.Helper()
 	s := snapshot{admin, map[string]client.Object{}}
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{}, &batchv1.CronJobList{}, &policyv1.PodDisruptionBudgetList{}} {
-		w.must(admin.List(w.t.Context(), list, client.InNamespace(w.object.Namespace)))
-		w.must(meta.EachListItem(list, func(o runtime.Object) error {
-			object := o.(client.Object)
+		for _, object := range w.list(list) {
 			s.objects[identity(object, object.GetName())] = object
-			return nil
-		}))
+		}
 	}
 	return s
 }

@@ -2,18 +2,16 @@ package controller
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// outdated is that a claim, a member's own Service, a pod or the CronJob is not as the spec has it.
+// outdated returns which claim, Service of a member, pod or CronJob is not as the spec has it; nil if
+// all are.
 func (c *cluster) outdated() *statemachine.Outcome {
 	if names := c.changedClaims(); len(names) > 0 {
 		return fails(ReasonClaimsChanged, nil, "The claim %s differs from spec.storage; updating.", names[0])
@@ -34,13 +32,12 @@ func updating(name string) *statemachine.Outcome {
 	return fails(ReasonUpdating, nil, "The spec of the pod %s changed; replacing it. Members are replaced one at a time, the primary last.", name)
 }
 
-// changedClaims are the names of the claims that are not as they are wanted, those of
+// changedClaims returns the names of the claims that are not as they are wanted, those of
 // former members too: whether they outlive the PostgresCluster is for its spec to say.
 func (c *cluster) changedClaims() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.claims)), func(name string) bool {
 		claim := c.claims[name]
-		owned, err := corev1ac.ExtractPersistentVolumeClaim(claim, string(owner))
-		return !c.owns(claim) || err == nil && apply.Stands(owned, c.wantedClaim(name))
+		return !c.owns(claim) || stands(claim, corev1ac.ExtractPersistentVolumeClaim, c.wantedClaim(name))
 	})
 }
 
@@ -55,7 +52,7 @@ func (r *Reconciler) ensureClaims(ctx context.Context, c *cluster) *statemachine
 	return nil
 }
 
-// changedServices are the names of the members whose own Service is not as it is wanted.
+// changedServices returns the names of the members whose own Service is not as it is wanted.
 func (c *cluster) changedServices() []string {
 	return slices.DeleteFunc(c.members(), func(name string) bool {
 		s := c.services[name]
@@ -74,7 +71,7 @@ func (r *Reconciler) ensureMemberServices(ctx context.Context, c *cluster) *stat
 	return nil
 }
 
-// outdatedMember is the next member whose pod is to be replaced, the primary last; empty
+// outdatedMember returns the next member whose pod is to be replaced, the primary last; empty
 // if there is none.
 func (c *cluster) outdatedMember() string {
 	for _, name := range append(standbysOf(c.wanted(), c.record.Primary), c.record.Primary) {
@@ -83,22 +80,4 @@ func (c *cluster) outdatedMember() string {
 		}
 	}
 	return ""
-}
-
-// annotationStatement has the digest of what this operator stated of an object.
-const annotationStatement = "lukeb0nd.com/statement"
-
-func digested(stated any) map[string]string {
-	return map[string]string{annotationStatement: apply.Digest(stated)}
-}
-
-// annotationTemplate has the template that a member's pod was made from.
-const annotationTemplate = "lukeb0nd.com/template"
-
-// template identifies what the spec says of the members' pods. It is compared, not the pod:
-// admission may have changed that, such as the registry of its image.
-func (c *cluster) template() string {
-	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%s %t %v", c.image, c.object.Spec.AntiAffinity, c.object.Spec.NodeSelector) // fmt sorts maps
-	return fmt.Sprintf("%x", sum.Sum64())
 }

@@ -42,13 +42,7 @@ func TestUpdate(t *testing.T) {
 		pod.Spec.Containers[0].Image = "mirror.example/member:2" // as admission may have it
 		w.must(admin.Update(t.Context(), &pod))
 	}
-	w.did = nil
-	for range 5 {
-		w.reconcile()
-	}
-	if len(w.did) > 0 {
-		t.Errorf("since admission changed images, it does %q", w.did)
-	}
+	w.idles(5, "since admission changed images")
 	if w.object.Status.Primary != "db-0" {
 		t.Errorf("the primary is %s", w.object.Status.Primary)
 	}
@@ -70,13 +64,13 @@ func TestClaims(t *testing.T) {
 	claim := func() *corev1.PersistentVolumeClaim {
 		t.Helper()
 		c := &corev1.PersistentVolumeClaim{}
-		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, c))
+		w.load("db-0", c)
 		return c
 	}
 	secret := func() *corev1.Secret {
 		t.Helper()
 		s := &corev1.Secret{}
-		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, s))
+		w.load("db-credentials", s)
 		return s
 	}
 	password := string(secret().Data[passwordKey])
@@ -120,7 +114,7 @@ func TestClaimsGrowWithoutPrimary(t *testing.T) {
 	w.must(admin.Update(t.Context(), w.object))
 	w.until("more storage", func(*v1.PostgresClusterStatus) bool {
 		claim := &corev1.PersistentVolumeClaim{}
-		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, claim))
+		w.load("db-0", claim)
 		return claim.Spec.Resources.Requests.Storage().String() == "2Gi"
 	})
 	w.kubelet.release("db-0")

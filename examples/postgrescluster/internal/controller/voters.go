@@ -14,12 +14,12 @@ import (
 // standby. While members change, both the old and the new set must satisfy this: the primary
 // may be using either.
 
-// standbysOf are the voters without the primary.
+// standbysOf returns the voters without the primary.
 func standbysOf(voters []string, primary string) []string {
 	return slices.DeleteFunc(slices.Clone(voters), func(name string) bool { return name == primary })
 }
 
-// acknowledging is how many of n standbys acknowledge each commit.
+// acknowledging returns how many of n standbys acknowledge each commit.
 func acknowledging(n int) int { return (n + 1) / 2 }
 
 // canFailOver reports whether enough standbys disconnected to promote one of them without
@@ -35,7 +35,7 @@ func canFailOver(voters []string, primary string, reachable []string) bool {
 	return disconnected >= len(standbys)-acknowledging(len(standbys))+1
 }
 
-// synchronousStandbyNames is the setting of a primary of these voters.
+// synchronousStandbyNames returns the setting of a primary of these voters.
 func synchronousStandbyNames(voters []string, primary string) string {
 	standbys := standbysOf(voters, primary)
 	if len(standbys) == 0 {
@@ -45,8 +45,8 @@ func synchronousStandbyNames(voters []string, primary string) string {
 	return fmt.Sprintf(`ANY %d ("%s")`, acknowledging(len(standbys)), strings.Join(standbys, `", "`))
 }
 
-// membersOf are the members of a cluster of this size: the primary, then those that are
-// members already, who is preferred first, then new ones, by their ordinals.
+// membersOf returns the members of a cluster of this size: the primary, then those that are
+// members already, by preference, then new ones, by their ordinals.
 func membersOf(cluster string, size int, primary string, preferred []string) []string {
 	var members []string
 	add := func(name string) {
@@ -65,7 +65,7 @@ func membersOf(cluster string, size int, primary string, preferred []string) []s
 	return members
 }
 
-// nextVoters are the voters with one change towards those that are wanted: one more, of those
+// nextVoters returns the voters with one change towards those that are wanted: one more, of those
 // that keep up with the primary, or one less, of those that do not if there is such a one.
 func nextVoters(voters, wanted, keepingUp []string) []string {
 	voters = slices.Sorted(slices.Values(voters))
@@ -86,5 +86,3 @@ func nextVoters(voters, wanted, keepingUp []string) []string {
 	}
 	return slices.DeleteFunc(voters, func(name string) bool { return name == leaves })
 }
-
-func memberName(cluster string, ordinal int) string { return fmt.Sprintf("%s-%d", cluster, ordinal) }

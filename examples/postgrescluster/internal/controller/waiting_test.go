@@ -61,13 +61,13 @@ func TestMemberDoesNotStart(t *testing.T) {
 			w.until("a pod", func(*v1.PostgresClusterStatus) bool { return w.uid("db-0") != "" })
 			if test.bound {
 				claim := &corev1.PersistentVolumeClaim{}
-				w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, claim))
+				w.load("db-0", claim)
 				w.kubelet.bind(t.Context(), claim)
 			}
 			message := ""
 			for _, status := range test.statuses {
 				pod := &corev1.Pod{}
-				w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, pod))
+				w.load("db-0", pod)
 				pod.Status = status
 				w.must(admin.Status().Update(t.Context(), pod))
 				w.is("Planned", test.reason)
@@ -175,12 +175,7 @@ func TestRejectedPod(t *testing.T) {
 	for range 30 {
 		w.reconcile()
 	}
-	tries := 0
-	for _, what := range w.did {
-		if strings.HasPrefix(what, "apply") && strings.HasSuffix(what, "on db-0") {
-			tries++
-		}
-	}
+	tries := w.count(func(what string) bool { return strings.HasPrefix(what, "apply") && strings.HasSuffix(what, "on db-0") })
 	if tries < 2 || tries > 20 {
 		t.Errorf("in half a minute and a failover the pod was tried %d times", tries)
 	}
@@ -195,17 +190,16 @@ func TestRejectedPod(t *testing.T) {
 // A member that does not stay up is replaced less and less often.
 func TestReplacementsArePaced(t *testing.T) {
 	t.Parallel()
-	var p pacing
-	now := metav1.Now()
+	p, now := &newPacing().replacements, metav1.Now()
 	var delays []string
 	for range 8 {
-		delays = append(delays, fmt.Sprint(p.replacementDelay("db-0").Seconds()))
-		p.put("db-0", fails(ReasonMemberEnded, nil, "It ended."), now.Time)
+		delays = append(delays, fmt.Sprint(p.Delay("db-0").Seconds()))
+		p.Note("db-0", now.Time, fails(ReasonMemberEnded, nil, "It ended."))
 	}
 	if got := strings.Join(delays, " "); got != "0 5 10 20 40 80 160 300" {
 		t.Errorf("the delays are %s", got)
 	}
-	if p.put("db-0", nil, now.Time); p.replacementDelay("db-0") != 0 {
+	if p.Note("db-0", now.Time, nil); p.Delay("db-0") != 0 {
 		t.Error("a member that stayed up is still paced")
 	}
 }

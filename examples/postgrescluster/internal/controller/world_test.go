@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -71,7 +70,10 @@ func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *wo
 }
 
 func (w *world) newReconciler() *Reconciler {
-	return &Reconciler{Reader: admin, Live: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
+	return &Reconciler{
+		Reader: admin, Live: admin, Apply: apply.New(admin, w.seam), Seam: w.seam,
+		Events: w.events, Image: "registry.example/member:1", Clock: w.clock, pacing: newPacing(),
+	}
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
@@ -181,19 +183,11 @@ func (w *world) completes(members int) {
 	if len(s.Voters) != members || len(s.NextVoters) > 0 || s.Announced != nil {
 		w.t.Errorf("it is complete with voters %v, next %v, announced %v", s.Voters, s.NextVoters, s.Announced)
 	}
-	var pods corev1.PodList
-	w.must(admin.List(w.t.Context(), &pods, client.InNamespace(w.object.Namespace)))
-	var primaries []string
-	pods.Items = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
-		return !pod.DeletionTimestamp.IsZero() || pod.Labels[labelMember] == ""
+	pods := slices.DeleteFunc(w.list(&corev1.PodList{}), func(pod client.Object) bool {
+		return pod.GetDeletionTimestamp() != nil || pod.GetLabels()[labelMember] == ""
 	})
-	for _, pod := range pods.Items {
-		if pod.Labels[labelRole] == rolePrimary {
-			primaries = append(primaries, pod.Name)
-		}
-	}
-	if len(pods.Items) != members || !slices.Equal(primaries, []string{s.Primary}) {
-		w.t.Errorf("there are %d pods, and %v are labeled as the primary, which is %s", len(pods.Items), primaries, s.Primary)
+	if primaries := w.labeled(rolePrimary); len(pods) != members || primaries != s.Primary {
+		w.t.Errorf("there are %d pods, and %s are labeled as the primary, which is %s", len(pods), primaries, s.Primary)
 	}
 }
 
@@ -241,8 +235,8 @@ func (w *world) ask(name, query string) (string, error) {
 
 func (w *world) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	service, secret := &corev1.Service{}, &corev1.Secret{}
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	w.load(name, service)
+	w.load("db-credentials", secret)
 	return connectClient(ctx, service, secret, "")
 }
 
@@ -254,26 +248,6 @@ func connectClient(ctx context.Context, service *corev1.Service, secret *corev1.
 	}
 	config.Password = string(secret.Data["password"])
 	return pgx.ConnectConfig(ctx, config)
-}
-
-// labeled are the pods that have a role.
-func (w *world) labeled(role string) string {
-	w.t.Helper()
-	var pods corev1.PodList
-	w.must(admin.List(w.t.Context(), &pods, client.InNamespace(w.object.Namespace), client.MatchingLabels{labelRole: role}))
-	var names []string
-	for _, pod := range pods.Items {
-		names = append(names, pod.Name)
-	}
-	return strings.Join(names, ",")
-}
-
-// uid is that of a pod; empty if there is none.
-func (w *world) uid(name string) types.UID {
-	w.t.Helper()
-	pod := &corev1.Pod{}
-	w.must(client.IgnoreNotFound(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, pod)))
-	return pod.UID
 }
 
 // has asserts the rows of the table t on the primary.

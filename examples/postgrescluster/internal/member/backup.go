@@ -78,7 +78,7 @@ func (c Config) restore() error {
 	return nil
 }
 
-// backups is where those of this cluster are.
+// backups returns the directory of this cluster's base backups.
 func (c Config) backups() string { return filepath.Join(c.Backups, c.SystemIdentifier) }
 
 // listBackups returns the names of those that are whole, the oldest first.

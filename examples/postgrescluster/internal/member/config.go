@@ -114,7 +114,7 @@ func Read(args []string, getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
-// data is the data directory. It is one below the volume, which may have a lost+found,
+// data returns the data directory. It is one below the volume, which may have a lost+found,
 // and so that a new one takes the place of an old one by a rename.
 func (c Config) data() string { return filepath.Join(c.Volume, "data") }
 

@@ -47,7 +47,7 @@ func (f *StartError) Error() string {
 // Unwrap returns the cause.
 func (f *StartError) Unwrap() error { return f.Err }
 
-// failed is a StartError of this reason, or DiskFull where the words say that it is that.
+// failed returns a StartError of this reason, or DiskFull where the words say that it is that.
 func failed(reason, message string, err error) error {
 	if f := (*StartError)(nil); errors.As(err, &f) {
 		return err

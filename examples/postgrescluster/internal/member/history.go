@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/timeline"
 )
 
-// wrongHistory says why the data cannot be made to follow the primary with the WAL that it has;
+// wrongHistory returns why the data cannot be made to follow the primary with the WAL that it has;
 // empty if it can. Numbers of promotions do not say it where somebody promoted a member by
 // hand. What is compared are the histories of the timelines, as Patroni does it, the positions, and
 // the checkpoint record, which tells timelines apart that began at one position.

@@ -102,7 +102,7 @@ func (c Config) interrupted() bool {
 	return !os.IsNotExist(err)
 }
 
-// followed is the number of the promotion that the data is of, as the name of its slot
+// followed returns the number of the promotion that the data is of, as the name of its slot
 // says; 0 if it says none.
 func (c Config) followed() int64 {
 	file, err := os.Open(filepath.Join(c.data(), autoConf))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Start does what the verb says and, but for Backup, runs PostgreSQL, until the context ends
@@ -81,45 +80,3 @@ func (c Config) seed(ctx context.Context) error {
 	}
 	return nil
 }
-
-// create has a data directory filled beside the place of the data, and moves it there when
-// it is whole: what is in place is never half. Data that is to be kept is put aside, unless other
-// data is there already: a member that diverges time and again does not fill its claim.
-func (c Config) create(keep bool, fill func(dir string) error) error {
-	fresh := c.data() + ".new"
-	if err := os.RemoveAll(fresh); err != nil {
-		return err
-	}
-	if err := fill(fresh); err != nil {
-		_ = os.RemoveAll(fresh)
-		return err
-	}
-	if err := private(fresh); err != nil {
-		return err
-	}
-	if _, err := os.Stat(c.kept()); keep && os.IsNotExist(err) {
-		_, _ = fmt.Fprintln(c.Log, "member: keeping the data that diverged as", c.kept())
-		if err := os.Rename(c.data(), c.kept()); err != nil {
-			return err
-		}
-	}
-	if err := os.RemoveAll(c.data()); err != nil {
-		return err
-	}
-	return os.Rename(fresh, c.data())
-}
-
-// kept is where data is put aside that diverged.
-func (c Config) kept() string { return c.data() + ".diverged" }
-
-// private makes a data directory its owner's alone, if it is there: PostgreSQL does not start
-// with rights for others, and the kubelet gives such to the fsGroup when it mounts a volume.
-func private(dir string) error {
-	if err := os.Chmod(dir, 0o700); err != nil && !os.IsNotExist(err) { //nolint:gosec // a directory
-		return err
-	}
-	return nil
-}
-
-// quote is a value of a configuration file.
-func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }

@@ -58,7 +58,7 @@ func (c Config) writeHBA() error {
 	return os.WriteFile(c.hba(), []byte("host all all all scram-sha-256\nhost replication all all scram-sha-256\n"), 0o600)
 }
 
-// environment is that of PostgreSQL's programs; the walreceiver has its password from it, too.
+// environment returns that of PostgreSQL's programs; the walreceiver has its password from it, too.
 func (c Config) environment() []string {
 	return []string{"PATH=" + c.Binaries + ":/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", "PGPASSWORD=" + c.Password, "PGCONNECT_TIMEOUT=5"}
 }
@@ -143,7 +143,7 @@ func (t *tail) String() string {
 	return strings.Join(lines, "; ")
 }
 
-// control is what pg_controldata prints.
+// control returns what pg_controldata prints.
 func (c Config) control(ctx context.Context) (map[string]string, error) {
 	quiet := c
 	quiet.Log = io.Discard

@@ -1,0 +1,40 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+)
+
+// An operator whose place was taken, and that was about to write what it had read, does not replace a
+// later record; until the claims have its voters, none of them acknowledges a commit.
+func TestLaterRecordStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	w.resize(2)
+	const name, later = "db-0", 1000
+	recorded := false
+	w.before = func(what string) {
+		switch {
+		case what == "apply postgrescluster-operator/record on "+name && !recorded:
+			recorded = true
+			w.record(name, func(r *claimRecord) { r.Revision = later })
+		case recorded && strings.HasPrefix(what, "sql set synchronous_standby_names"):
+			t.Error("voters acknowledge commits that the claims do not record")
+		}
+	}
+	w.until("the record of another voter", func(*v1.PostgresClusterStatus) bool { return recorded })
+	claim := &corev1.PersistentVolumeClaim{}
+	w.load(name, claim)
+	record, err := (&cluster{object: w.object}).recorded(claim)
+	w.must(err)
+	if record.Revision != later {
+		t.Errorf("the record is %+v, want revision %d", record, later)
+	}
+	w.before = nil
+	w.completes(2)
+}
