@@ -2,7 +2,6 @@ package statemachine
 
 import (
 	"cmp"
-
 	"maps"
 	"sync"
 	"time"
