@@ -29,7 +29,8 @@ func (c *Client) StatusOf(owner client.FieldOwner, object client.Object) *Status
 // Object returns the object.
 func (s *Status) Object() client.Object { return s.object }
 
-// Last decodes the status that was read or written last, whatever the object has now.
+// Last decodes the status that was read or written last, whatever the object has now. Its
+// error is that of JSON.
 func (s *Status) Last(status any) error { return json.Unmarshal(s.written, status) }
 
 // Write applies the status that the object has now (Client.WholeStatus), unless it is the
@@ -75,7 +76,7 @@ func (c *Client) WholeStatus(ctx context.Context, owner client.FieldOwner, objec
 	return nil
 }
 
-// statusOf returns the status of an object in JSON.
+// statusOf returns the status of an object in JSON; {} for one that is left out because it is zero.
 func statusOf(object client.Object) (json.RawMessage, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -84,7 +85,13 @@ func statusOf(object client.Object) (json.RawMessage, error) {
 	var parts struct {
 		Status json.RawMessage `json:"status"`
 	}
-	return parts.Status, json.Unmarshal(data, &parts)
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return nil, err
+	}
+	if parts.Status == nil {
+		return json.RawMessage("{}"), nil
+	}
+	return parts.Status, nil
 }
 
 // statusConfiguration is the apply configuration of a status of any kind. It is not the

@@ -171,6 +171,20 @@ func TestPersist(t *testing.T) {
 	}
 }
 
+// A status that is left out, since all of it is zero, can be decoded and written.
+func TestPersistFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.batch.Status = batchStatus{}
+	p, last := w.pass(nil), batchStatus{Liters: 5}
+	if err := p.Status.Last(&last); err != nil || last.Liters != 5 {
+		t.Errorf("the last status is %+v: %v", last, err)
+	}
+	if err := p.Persist(t.Context()); err != nil || len(w.log) != 1 {
+		t.Errorf("writes %q: %v", w.log, err)
+	}
+}
+
 // A cluster-scoped object has no namespace.
 func TestPersistClusterScoped(t *testing.T) {
 	t.Parallel()

@@ -108,8 +108,5 @@ func (u *Upkeep) Keep(o *Outcome) {
 
 // Kept returns the first failure; nil if there was none.
 func (u *Upkeep) Kept() *Outcome {
-	if u == nil {
-		return nil
-	}
 	return u.kept
 }

@@ -10,8 +10,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //
 // +kubebuilder:object:generate=true
 type Record struct {
-	// observedGeneration is the generation that this status is of. It is -1 before the
-	// first if the status has +kubebuilder:default={observedGeneration: -1}.
+	// observedGeneration is the generation that this status is of; -1 before the
+	// first reconcile, where the kind has that default.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 

@@ -67,8 +67,8 @@ func (s *Situation) transportForbidden() *statemachine.Outcome {
 
 // withoutNext adds to the Outcome of an inspection what to do if a transport cannot reach
 // the container: if the operator may only use exec, if the exporter asks only for exec, or
-// what happens after mode Preflight; and that a node agent would reach it, unless the node has
-// one, which Auto has tried before.
+// what happens after mode Preflight; and that a node agent would reach it, unless one is or was
+// ready on the node.
 func (s *Situation) withoutNext(o statemachine.Outcome) statemachine.Outcome {
 	way := s.transport()
 	switch {

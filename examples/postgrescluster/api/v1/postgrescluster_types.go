@@ -28,7 +28,8 @@ type PostgresCluster struct {
 	// spec is what is wanted.
 	// +required
 	Spec PostgresClusterSpec `json:"spec"`
-	// status is what was observed, and what the operator must not forget.
+	// status is what was observed, and what the operator must not forget. The phases are Planned,
+	// Seeded, Promoted, Synchronous, Serving and Complete.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status PostgresClusterStatus `json:"status,omitzero"`
@@ -147,8 +148,7 @@ const (
 	Delete WhenDeleted = "Delete"
 )
 
-// PostgresClusterStatus is what was observed, and what the operator must not forget. The phases are
-// Planned, Seeded, Promoted, Synchronous, Serving and Complete.
+// PostgresClusterStatus is what was observed, and what the operator must not forget.
 type PostgresClusterStatus struct {
 	statemachine.Record `json:",inline"`
 	// members are those in replication, of those wanted, such as 3/3.

@@ -88,7 +88,7 @@ func (r *Reconciler) takeOver(ctx context.Context, c *cluster) *statemachine.Out
 		if c.owns(claim) || !c.adoptable(claim) {
 			continue
 		}
-		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", c.wantedClaim(name).WithUID(claim.UID)); o != nil {
+		if o := r.applyClaim(ctx, c, name); o != nil {
 			return o
 		}
 		claim.Labels[labelOf] = string(c.object.UID)

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// complete brings Complete about: as many members as are wanted, all in replication.
+// complete is the step to Complete: as many members as are wanted, all in replication.
 type complete struct {
 	statemachine.NoUndo[*cluster]
 	*Reconciler
@@ -102,7 +101,7 @@ func (c *cluster) incomplete() *statemachine.Outcome {
 		return fails(ReasonResizing, nil, "Members %v are to acknowledge commits; currently %v do.", wanted, voters)
 	}
 	if extra := c.extra(); len(extra) > 0 {
-		return fails(ReasonResizing, nil, "The member %s is surplus; deleting.", fmt.Sprint(extra[0].GetName()))
+		return fails(ReasonResizing, nil, "The member %s is surplus; deleting.", extra[0].GetName())
 	}
 	return nil
 }

@@ -19,12 +19,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/operator"
 )
 
-// Operator is this operator. The image is that of the members where a PostgresCluster names none,
+// Operator returns the operator. The image is that of the members where a PostgresCluster names none,
 // and is read when the operator starts.
 func Operator(image *string) operator.Operator {
 	return operator.Operator{Name: string(owner), AddToScheme: v1.AddToScheme, Setup: func(mgr ctrl.Manager) error {
-		// The manager's client lists what it writes, to know that its cache has it; the right to
-		// list Secrets is not taken.
+		// The manager's client lists what it writes, to know that its cache has it; and the
+		// operator has no right to list Secrets.
 		live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 		if err != nil {
 			return err

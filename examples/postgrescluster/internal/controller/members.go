@@ -32,7 +32,8 @@ func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachin
 	return cmp.Or(members.Kept(), objects.Kept())
 }
 
-// attempt identifies what is done for a member's pod, as long as neither it nor the spec changes.
+// attempt identifies what is done, for a member's pod if it has a name, as long as neither the pod nor
+// the spec changes.
 func (c *cluster) attempt(what, name string) string {
 	var pod types.UID
 	if p := c.pods[name]; p != nil {

@@ -14,11 +14,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// promote brings Promoted about: one member is the primary. Members start as standbys, so
+// promote is the step to Promoted: one member is the primary. Members start as standbys, so
 // that the first primary, one that was started again, and a standby in its place are all
 // promoted here, and nowhere else.
-// A primary stays one.
 type promote struct {
+	// A primary stays one.
 	statemachine.NoUndo[*cluster]
 	*Reconciler
 }

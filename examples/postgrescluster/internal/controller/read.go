@@ -16,7 +16,12 @@ import (
 func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, error) {
 	c := &cluster{
 		object: &v1.PostgresCluster{}, image: r.Image, now: r.Clock.Now(),
-		services: map[string]*corev1.Service{}, claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[string]*corev1.Pod{},
+		services: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{},
+	}
+	// Before the status: what the next operator records on a claim after this makes a record of this
+	// status stale.
+	if err := c.readClaims(ctx, r.Reader, key); err != nil {
+		return nil, err
 	}
 	if err := r.Live.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
@@ -32,19 +37,35 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 	case !apierrors.IsNotFound(err):
 		return nil, err
 	}
-	claims := r.Reader
 	if c.adopts() { // initdb runs for nobody whose data is there, seen by the cache or not
-		claims = r.Live
+		if err := c.readClaims(ctx, r.Live, key); err != nil {
+			return nil, err
+		}
 	}
-	if err := c.readObjects(ctx, r.Reader, claims); err != nil {
+	if err := c.readObjects(ctx, r.Reader); err != nil {
 		return nil, err
 	}
 	c.observe(ctx)
 	return c, nil
 }
 
-// readObjects reads what has a name that is needed, whosever it is.
-func (c *cluster) readObjects(ctx context.Context, reader, claims client.Reader) error {
+// readClaims reads the claims of all members that there may be, whosever they are.
+func (c *cluster) readClaims(ctx context.Context, reader client.Reader, cluster client.ObjectKey) error {
+	c.claims = map[string]*corev1.PersistentVolumeClaim{}
+	for _, name := range allMembers(cluster.Name) {
+		claim := &corev1.PersistentVolumeClaim{}
+		switch err := reader.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, claim); {
+		case err == nil:
+			c.claims[name] = claim
+		case !apierrors.IsNotFound(err):
+			return err
+		}
+	}
+	return nil
+}
+
+// readObjects reads the other objects that have a name that is needed, whosever they are.
+func (c *cluster) readObjects(ctx context.Context, reader client.Reader) error {
 	budget := &policyv1.PodDisruptionBudget{}
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(c.object), budget); {
 	case err == nil:
@@ -59,19 +80,11 @@ func (c *cluster) readObjects(ctx context.Context, reader, claims client.Reader)
 	case !apierrors.IsNotFound(err):
 		return err
 	}
-	names := []string{c.object.Name + "-rw", c.object.Name + "-ro"}
-	for ordinal := range maxMembers {
-		names = append(names, memberName(c.object.Name, ordinal))
-	}
-	for _, name := range names {
+	for _, name := range append(allMembers(c.object.Name), c.object.Name+"-rw", c.object.Name+"-ro") {
 		key := client.ObjectKey{Namespace: c.object.Namespace, Name: name}
-		service, claim, pod := &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.Pod{}
-		for _, object := range []client.Object{service, claim, pod} {
-			from := reader
-			if object == claim {
-				from = claims
-			}
-			err := from.Get(ctx, key, object)
+		service, pod := &corev1.Service{}, &corev1.Pod{}
+		for _, object := range []client.Object{service, pod} {
+			err := reader.Get(ctx, key, object)
 			if apierrors.IsNotFound(err) {
 				continue
 			}
@@ -81,8 +94,6 @@ func (c *cluster) readObjects(ctx context.Context, reader, claims client.Reader)
 			switch object.(type) {
 			case *corev1.Service:
 				c.services[name] = service
-			case *corev1.PersistentVolumeClaim:
-				c.claims[name] = claim
 			case *corev1.Pod:
 				c.pods[name] = pod
 			}

@@ -24,7 +24,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	c.pass = &operator.Pass[*cluster]{
-		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, c.object), Record: &c.record.Record, Observed: c.observed,
+		Vocabulary: &vocabulary, Status: r.Apply.StatusOf(ownerStatus, c.object), Record: &c.record.Record, Observed: c.setObserved,
 		Steps: []statemachine.Step[*cluster]{
 			seed{Reconciler: r}, promote{Reconciler: r}, synchronize{Reconciler: r}, serve{Reconciler: r}, complete{Reconciler: r},
 		},
@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: result.RequeueAfter}, err
 }
 
-// notePrimary notes since when the primary is lost.
+// notePrimary records when the primary was lost.
 func (c *cluster) notePrimary() {
 	switch {
 	case c.record.Promotion == nil:

@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
@@ -37,4 +40,37 @@ func TestLaterRecordStays(t *testing.T) {
 	}
 	w.before = nil
 	w.completes(2)
+}
+
+// The status that an operator whose place was taken has read is not recorded over what the next one
+// recorded meanwhile.
+func TestLaterRecordStaysWhileRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	const name, later = "db-0", 1000
+	r := w.newReconciler()
+	r.Live = &afterGet{admin, func() { w.record(name, func(r *claimRecord) { r.Revision = later }) }}
+	_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key()})
+	claim := &corev1.PersistentVolumeClaim{}
+	w.load(name, claim)
+	record, err := (&cluster{object: w.object}).recorded(claim)
+	w.must(err)
+	if record.Revision != later {
+		t.Errorf("the record is %+v, want revision %d", record, later)
+	}
+}
+
+// afterGet does something after each read of a PostgresCluster.
+type afterGet struct {
+	client.Client
+	do func()
+}
+
+func (c *afterGet) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, object, options...)
+	if _, ok := object.(*v1.PostgresCluster); ok {
+		c.do()
+	}
+	return err
 }

@@ -12,10 +12,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// seed brings Seeded about: a member has the data of the cluster. initdb runs as long as
+// seed is the step to Seeded: a member has the data of the cluster. initdb runs as long as
 // no system identifier stands in the record, and never again.
-// The data is not this operator's to take away.
 type seed struct {
+	// The data outlives the PostgresCluster.
 	statemachine.NoUndo[*cluster]
 	*Reconciler
 }

@@ -6,7 +6,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// serve brings Serving about: the Service -rw leads to the primary, -ro to the standbys.
+// serve is the step to Serving: the Service -rw leads to the primary, -ro to the standbys.
 type serve struct {
 	statemachine.NoUndo[*cluster]
 	*Reconciler

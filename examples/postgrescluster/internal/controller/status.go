@@ -8,9 +8,9 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
 
-// observed puts what was observed into the record. No position in the log is in it: it would be
-// written for ever.
-func (c *cluster) observed() {
+// setObserved sets the observed fields of the status. No position in the log is among them: it would
+// be written for ever.
+func (c *cluster) setObserved() {
 	status, last := c.record, v1.PostgresClusterStatus{}
 	if c.pass.Status.Last(&last) == nil { // or nothing can be written either
 		status.Revision = nextRevision(&last, status)

@@ -8,7 +8,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// synchronize brings Synchronous about: enough standbys acknowledge each commit.
+// synchronize is the step to Synchronous: enough standbys acknowledge each commit.
 type synchronize struct {
 	statemachine.NoUndo[*cluster]
 	*Reconciler

@@ -44,11 +44,20 @@ func (c *cluster) changedClaims() []string {
 // ensureClaims updates claims. A storage class that cannot expand refuses more storage.
 func (r *Reconciler) ensureClaims(ctx context.Context, c *cluster) *statemachine.Outcome {
 	for _, name := range c.changedClaims() {
-		wanted := c.wantedClaim(name).WithUID(c.claims[name].UID)
-		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", wanted); o != nil {
+		if o := r.applyClaim(ctx, c, name); o != nil {
 			return o
 		}
 	}
+	return nil
+}
+
+// applyClaim applies a claim that was read, as it is wanted. Its record may be applied next.
+func (r *Reconciler) applyClaim(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
+	claim, wanted := c.claims[name], c.wantedClaim(name)
+	if o := r.applyObject(ctx, owner, claim.Namespace+"/"+name, "claim", wanted.WithUID(claim.UID)); o != nil {
+		return o
+	}
+	claim.ResourceVersion = *wanted.ResourceVersion
 	return nil
 }
 

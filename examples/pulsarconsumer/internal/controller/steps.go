@@ -7,7 +7,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// deploy brings Deployed about. The owner reference has the Deployment collected.
+// deploy is the step to Deployed. The owner reference has the Deployment collected.
 type deploy struct {
 	statemachine.NoUndo[*site]
 	apply *apply.Client

@@ -19,7 +19,7 @@ type site struct {
 	deployment *operator.Child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]
 }
 
-// deploy brings Deployed about. The owner reference has the Deployment collected.
+// deploy is the step to Deployed. The owner reference has the Deployment collected.
 type deploy struct {
 	statemachine.NoUndo[*site]
 	apply *apply.Client
