@@ -53,6 +53,7 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 	if way == node {
 		startAgent(t, shipped)
 	}
+	app.AwaitOutput("dummyapp is ready\n") // a session by exec that finds no JVM when it is opened finds none later
 	ctx, cancel := context.WithTimeout(t.Context(), attachTimeout)
 	defer cancel()
 	sessions, in, err := o.opens(ctx, way)
@@ -75,6 +76,11 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 	}
 
 	var report *helperapi.Report
+	defer func() {
+		if t.Failed() {
+			t.Logf("PID %d is alive: %t; last report: %+v; the application's output:\n%s", pid, c.isAlive(pid), report, app.Output())
+		}
+	}()
 	eventually(t, "the JVM is found", func() bool {
 		report = run(helperapi.VerbInspect, helperapi.Request{})
 		return len(report.Processes) == 1
