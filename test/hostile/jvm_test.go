@@ -70,7 +70,7 @@ func TestProcesses(t *testing.T) {
 		"the arguments name endless files": {check: one, given: func(c *container, _ *call) {
 			c.startsLibrary("/mnt/other.so")
 			c.sh("mkdir -p /mnt/jdk/lib/server; cp /mnt/other.so " + library + "; cp /bin/sleep /mnt/java; mkfifo /mnt/fifo")
-			c.starts(c.command("sh", "-c", `echo up; LD_PRELOAD=`+library+` JAVA_TOOL_OPTIONS=-XX:VMOptionsFile=/dev/zero JDK_JAVA_OPTIONS=@/mnt/fifo exec /mnt/java 1000`))
+			c.maps(library, c.command("sh", "-c", `echo up; LD_PRELOAD=`+library+` JAVA_TOOL_OPTIONS=-XX:VMOptionsFile=/dev/zero JDK_JAVA_OPTIONS=@/mnt/fifo exec /mnt/java 1000`))
 		}},
 		"the PID is reused": {reason: v1alpha1.ReasonProcessGone, leaves: []string{"*"}, given: func(c *container, call *call) {
 			inside, outside := c.startsLibrary(library)
@@ -82,7 +82,7 @@ func TestProcesses(t *testing.T) {
 			eventually(c.t, "the process has exited", func() bool { return link(outside, "ns/pid") == "" })
 			*call = c.loads(inside, start)
 			c.sh(fmt.Sprintf("echo %d >/proc/sys/kernel/ns_last_pid", inside-1))
-			if again, _ := c.starts(c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+library+" sleep 1000")); again != inside {
+			if again, _ := c.maps(library, c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+library+" sleep 1000")); again != inside {
 				c.t.Fatalf("the PID is %d, want the reused %d", again, inside)
 			}
 		}},

@@ -32,7 +32,7 @@ func TestKilled(t *testing.T) {
 			c.user = user
 			c.sh(`mkdir -p /mnt/jdk/lib/server && cp "$(/sbin/ldconfig -p | awk '/libm\.so\.6/ {print $NF; exit}')" ` + library)
 			for range attackedJVMs {
-				c.starts(c.commandAs(ofJVM, "sh", "-c", "echo up; exec env LD_PRELOAD="+library+" sleep 1000"))
+				c.maps(library, c.commandAs(ofJVM, "sh", "-c", "echo up; exec env LD_PRELOAD="+library+" sleep 1000"))
 			}
 			c.copiesItself("/mnt/attacker")
 			attacker := c.commandAs(ofJVM, "/mnt/attacker")

@@ -5,6 +5,7 @@ package hostile
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -47,7 +48,13 @@ func has(script string) func(*container, *call) {
 func (c *container) startsLibrary(path string) (inside, outside int) {
 	c.t.Helper()
 	c.sh(`mkdir -p "$(dirname ` + path + `)" && cp "$(/sbin/ldconfig -p | awk '/libm\.so\.6/ {print $NF; exit}')" ` + path)
-	inside, outside = c.starts(c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+path+" sleep 1000"))
+	return c.maps(path, c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+path+" sleep 1000"))
+}
+
+// maps starts a process, and waits until it maps a library: before, it has no JVM.
+func (c *container) maps(path string, command *exec.Cmd) (inside, outside int) {
+	c.t.Helper()
+	inside, outside = c.starts(command)
 	eventually(c.t, "the process maps "+path, func() bool {
 		maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", outside))
 		return strings.Contains(string(maps), path)
