@@ -68,10 +68,14 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 			if err == nil {
 				return report
 			}
-			if !passes(err) || ctx.Err() != nil {
+			if !passes(err) {
 				t.Fatalf("%s: %v", verb, err)
 			}
-			time.Sleep(100 * time.Millisecond)
+			select {
+			case <-ctx.Done():
+				t.Fatalf("%s: %v, until %v", verb, err, ctx.Err())
+			case <-time.After(100 * time.Millisecond):
+			}
 		}
 	}
 

@@ -31,13 +31,7 @@ func TestLaterRecordStays(t *testing.T) {
 		}
 	}
 	w.until("the record of another voter", func(*v1.PostgresClusterStatus) bool { return recorded })
-	claim := &corev1.PersistentVolumeClaim{}
-	w.load(name, claim)
-	record, err := (&cluster{object: w.object}).recorded(claim)
-	w.must(err)
-	if record.Revision != later {
-		t.Errorf("the record is %+v, want revision %d", record, later)
-	}
+	w.hasRecord(name, later)
 	w.before = nil
 	w.completes(2)
 }
@@ -52,12 +46,36 @@ func TestLaterRecordStaysWhileRead(t *testing.T) {
 	r := w.newReconciler()
 	r.Live = &afterGet{admin, func() { w.record(name, func(r *claimRecord) { r.Revision = later }) }}
 	_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key()})
+	w.hasRecord(name, later)
+}
+
+// A claim that was just restored is not older for its record.
+func TestRecordOfRestoredClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	const name, label = "db-0", "app.kubernetes.io/name"
+	w.record(name, func(r *claimRecord) { r.Revision-- })
+	claim := &corev1.PersistentVolumeClaim{}
+	w.load(name, claim)
+	claim.Labels[label] = "other"
+	w.must(admin.Update(t.Context(), claim))
+	w.reconcile()
+	if w.load(name, claim); claim.Labels[label] == "other" {
+		t.Error("the label is not restored")
+	}
+	w.hasRecord(name, w.object.Status.Revision)
+}
+
+// hasRecord asserts the revision of the record on a claim.
+func (w *world) hasRecord(name string, revision int64) {
+	w.t.Helper()
 	claim := &corev1.PersistentVolumeClaim{}
 	w.load(name, claim)
 	record, err := (&cluster{object: w.object}).recorded(claim)
 	w.must(err)
-	if record.Revision != later {
-		t.Errorf("the record is %+v, want revision %d", record, later)
+	if record == nil || record.Revision != revision {
+		w.t.Errorf("the record is %+v, want revision %d", record, revision)
 	}
 }
 
